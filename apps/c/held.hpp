@@ -16,14 +16,11 @@
 #include <lull/apps/c/boundary.hpp>
 #include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/handle_table.hpp>
-#include <lull/apps/c/kept_result.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
 #include <lull/host/job_memory.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/host/solo/feeder_thread.hpp>
-#include <lull/host/solo/saving_thread.hpp>
-#include <lull/host/task/owner.hpp>
+#include <lull/host/task/hosted_job.hpp>
 #include <lull/host/threads/stream.hpp>
 
 namespace lull::c {
@@ -41,25 +38,11 @@ struct held_runtime {
 struct held_job {
   std::uint64_t side = 0;  // the runtime's handle
   executor* machine = nullptr;
-  job handle;
-  std::mutex mutex;                      // the owner and its texts
-  std::optional<task_request> request;   // of a task
-  std::unique_ptr<task_owner> owner;     // of a task until its result is written; null: it never runs
-  std::unique_ptr<kept_result> written;  // what verifying it takes from then on
-  bool is_fed = false;                   // a graph that is
-  std::optional<cut_graph> cut;          // of a graph
-  std::optional<std::string> result;
-  std::optional<verification> verdict;
+  bool is_task = false;
+  bool is_fed = false;           // a graph that is
+  std::optional<cut_graph> cut;  // of a graph
   std::optional<checkpoint_name> saved_as;
-  // Last, for they use the owner and the handle:
-  std::mutex saving;                      // the next: pause and resume must not wait for `mutex`
-  std::shared_ptr<saving_thread> saved;   // null: it is not, or its result is written
-  std::unique_ptr<feeder_thread> served;  // behind `saved`, which may restore what is served
-
-  std::shared_ptr<saving_thread> saver() {
-    std::lock_guard const lock{saving};
-    return saved;
-  }
+  std::unique_ptr<hosted_job> hosted;  // last, for it uses what is above
 };
 
 /// What a lull_memory* stands for.
@@ -119,9 +102,5 @@ Handle* handle_of(std::uint64_t number) noexcept {
   static_assert(sizeof(std::uintptr_t) == sizeof number);
   return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
 }
-
-/// Ends jobs of one runtime: cancels all, then waits for each until the deadline. Arrays that a block still works on
-/// are left alone for ever. On one of our threads.
-void end_jobs(std::vector<std::unique_ptr<held_job>> ended, std::chrono::steady_clock::time_point deadline) noexcept;
 
 }  // namespace lull::c

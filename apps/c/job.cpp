@@ -5,6 +5,7 @@
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/cuda/pool_memory.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 
 namespace {
 
@@ -55,7 +56,7 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
 
 /// Until the job is over.
 lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
-  return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->handle.wait(piece); });
+  return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->hosted->wait(piece); });
 }
 
 /// As lull.h calls it. Without a default: the compiler names a state that is missing here.
@@ -81,35 +82,13 @@ lull_job_state in_c(job_state state) {
   return LULL_JOB_OFF;
 }
 
-/// The caller holds the job's mutex.
-void require_finished(held_job& job) {
-  job_state const state = job.handle.progress().state;
-  if (state != job_state::finished || !job.handle.wait(std::chrono::nanoseconds{0})) {
+void require_finished(held_job const& job) {
+  job_state const state = job.hosted->progress().state;
+  if (state != job_state::finished || !job.hosted->over())
     throw refusal{LULL_ERROR_STATE, std::string{"the job is "} + name_of(state) + ": wait until it has finished"};
-  }
-  if (job.served == nullptr) return;
-  std::exchange(job.served, nullptr)->finish();
 }
 
-/// Of a task whose result is written: what it took goes back, and what verifying it takes is kept. One whose results
-/// are no arrays is verified now, for nobody could do it later. The caller holds the job's mutex.
-void give_back_arrays(held_job& job) {
-  try {
-    if (!job.verdict && job.owner->arrays().empty()) {
-      job.verdict = job.owner->verify();
-    } else if (!job.verdict) {
-      job.written = std::make_unique<kept_result>(*job.request, *job.owner, *job.machine);
-    }
-  } catch (std::exception const&) {  // lull_job_verify says so
-  }
-  {
-    std::lock_guard const lock{job.saving};
-    job.saved.reset();  // it uses the owner
-  }
-  job.owner.reset();
-}
-
-bool never_runs(held_job const& job) { return job.handle.progress().state == job_state::off; }
+bool never_runs(held_job const& job) { return job.hosted->progress().state == job_state::off; }
 
 /// Those that were destroyed are forgotten from time to time.
 void make_room(std::vector<std::uint64_t>& known) {
@@ -119,36 +98,57 @@ void make_room(std::vector<std::uint64_t>& known) {
   known.reserve(known.size() + 1);
 }
 
-/// Of a task that is prepared. Null: it is not to be saved, or nothing of it runs.
-std::unique_ptr<checkpoints> checkpoints_of(held_runtime const& side, held_job& job, task_request const& request,
+/// Of a task that is prepared. Null: it is not to be saved.
+std::shared_ptr<checkpoints> checkpoints_of(held_job& job, task_request const& request, task_owner& owner,
                                             std::string const& name, lull_job_options const& asked) {
-  if (asked.checkpoint == nullptr || side.side->mode() != runtime_mode::on) return nullptr;
+  if (asked.checkpoint == nullptr) return nullptr;
   job.saved_as.emplace(asked.checkpoint, name, asked.name != nullptr ? if_taken::refuse : if_taken::number);
   auto const every = asked.checkpoint_every_ns != 0 ? nanoseconds_of(asked.checkpoint_every_ns) : between_saves;
-  return std::make_unique<checkpoints>(job.saved_as->folder(), every, true, job.saved_as->name(), request, *job.owner,
+  return std::make_shared<checkpoints>(job.saved_as->folder(), every, true, job.saved_as->name(), request, owner,
                                        *job.machine);
 }
 
-/// Submits, up to a live handle; nothing is left behind where that fails. `saves` may be null.
-std::uint64_t submitted(held_runtime& side, std::unique_ptr<held_job> job, job_description what,
-                        std::unique_ptr<checkpoints> saves) {
+/// What a task is made of: read, checked and on the machine.
+hosted_task prepared(held_job& job, task_request const& request, lull_job_options const& asked) {
+  hosted_task made;
+  made.owner = entry_of(request).make(request.values);
+  made.owner->check_outputs();
+  job_need const need{request.name, made.owner->needs(job.machine->kind())};
+  check_memory({&need, 1}, *job.machine);
+  auto const memory = std::make_shared<job_memory>();
+  {
+    job_memory::scope const its{memory};
+    made.owner->prepare(*job.machine);
+  }
+  made.job = described(*made.owner, asked);
+  if (made.job.may_go_back = made.owner->may_give_way(); made.job.may_go_back) made.job.memory = memory;
+  made.saves = checkpoints_of(job, request, *made.owner, made.job.name, asked);
+  made.another = [request] { return entry_of(request).make(request.values); };
+  return made;
+}
+
+/// A job that never runs.
+hosted_task unrun(std::string name, int priority) {
+  return {.job = {.type = {}, .functor = {}, .name = std::move(name), .priority = priority}};
+}
+
+std::unique_ptr<held_job> held_by(lull_runtime* runtime, held_runtime const& side) {
+  auto made = std::make_unique<held_job>();
+  made->side = reinterpret_cast<std::uintptr_t>(runtime);
+  made->machine = &side.side->machine();
+  return made;
+}
+
+/// Submits, up to a live handle; nothing is left behind where that fails.
+lull_job* submitted(held_runtime& side, std::unique_ptr<held_job> job, hosted_task what) {
   std::lock_guard const lock{side.mutex};
   make_room(side.jobs);
-  what.is_paused = saves != nullptr;
-  job->handle = side.side->submit(std::move(what));
-  try {
-    if (saves != nullptr)
-      job->saved = std::make_shared<saving_thread>(std::move(saves), *job->machine, job->handle, side.log);
-    if (job->owner != nullptr) job->served = std::make_unique<feeder_thread>(*job->owner, *job->machine, job->handle);
-    std::uint64_t const number = job_table::insert(std::move(job));
-    side.jobs.push_back(number);
-    return number;
-  } catch (...) {
-    std::vector<std::unique_ptr<held_job>> ended;
-    ended.push_back(std::move(job));
-    end_jobs(std::move(ended), deadline_after(max_leaving));
-    throw;
-  }
+  job->hosted = std::make_unique<hosted_job>(*job->machine, std::move(what), side.log);
+  job->hosted->submit([&](job_description described) { return side.side->submit(std::move(described)); });
+  job->hosted->save_by_thread();
+  std::uint64_t const number = job_table::insert(std::move(job));
+  side.jobs.push_back(number);
+  return handle_of<lull_job>(number);
 }
 
 }  // namespace
@@ -165,30 +165,17 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     require_zero(asked.reserved, "options->reserved");
     at_least(asked.blocks_per_processor, 0, "options->blocks_per_processor");
     task_request const request = parse_task(task, known_tasks(), library_task);
-    auto made = std::make_unique<held_job>();
-    made->side = reinterpret_cast<std::uintptr_t>(runtime);
-    made->machine = &side->side->machine();
-    made->request = request;
+    auto made = held_by(runtime, *side);
+    made->is_task = true;
     if (side->side->mode() != runtime_mode::on) {
-      job_description unrun{.type = {}, .functor = {}, .name = request.name, .priority = asked.priority};
-      rename(unrun.name, asked.name);
-      *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(unrun), nullptr));
+      std::string name = request.name;
+      rename(name, asked.name);
+      *job = submitted(*side, std::move(made), unrun(std::move(name), asked.priority));
       return;
     }
     device_guard const here{*made->machine};
-    made->owner = entry_of(request).make(request.values);
-    made->owner->check_outputs();
-    job_need const need{request.name, made->owner->needs(made->machine->kind())};
-    check_memory({&need, 1}, *made->machine);
-    auto const memory = std::make_shared<job_memory>();
-    {
-      job_memory::scope const its{memory};
-      made->owner->prepare(*made->machine);
-    }
-    job_description what = described(*made->owner, asked);
-    if (what.may_go_back = made->owner->may_give_way(); what.may_go_back) what.memory = memory;
-    auto saves = checkpoints_of(*side, *made, request, what.name, asked);
-    *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what), std::move(saves)));
+    hosted_task what = prepared(*made, request, asked);
+    *job = submitted(*side, std::move(made), std::move(what));
   });
 }
 
@@ -200,18 +187,15 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
     require(graph, "graph");
     require(options, "options");
     graph_task const work = graph_asked(graph, taken(options, "options"));
-    auto made = std::make_unique<held_job>();
-    made->side = reinterpret_cast<std::uintptr_t>(runtime);
-    made->machine = &side->side->machine();
+    auto made = held_by(runtime, *side);
     made->is_fed = work.is_fed;
     if (side->side->mode() != runtime_mode::on) {
-      job_description unrun{.type = {}, .functor = {}, .name = work.name, .priority = work.priority};
-      *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(unrun), nullptr));
+      *job = submitted(*side, std::move(made), unrun(work.name, work.priority));
       return;
     }
     device_guard const here{*made->machine};
-    job_description what = describe(*made->machine, work, &made->cut.emplace());
-    *job = handle_of<lull_job>(submitted(*side, std::move(made), std::move(what), nullptr));
+    hosted_task what{.job = describe(*made->machine, work, &made->cut.emplace())};
+    *job = submitted(*side, std::move(made), std::move(what));
   });
 }
 
@@ -260,30 +244,31 @@ lull_status lull_memory_destroy(lull_memory* memory) {
 lull_status lull_job_hold(lull_job* job, std::uint64_t at_most_ns) {
   return guarded("lull_job_hold", [&] {
     auto const one = alive<job_table>(job);
-    return wait_in_pieces(one, at_most_ns, [&](std::chrono::nanoseconds piece) { return one->handle.hold(piece); });
+    return wait_in_pieces(one, at_most_ns,
+                          [&](std::chrono::nanoseconds piece) { return one->hosted->now().hold(piece); });
   });
 }
 
 lull_status lull_job_let_go(lull_job* job) {
-  return guarded("lull_job_let_go", [&] { alive<job_table>(job)->handle.let_go(); });
+  return guarded("lull_job_let_go", [&] { alive<job_table>(job)->hosted->now().let_go(); });
 }
 
 lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
   return guarded("lull_job_feed", [&] {
     auto const one = alive<job_table>(job);
-    if (one->request) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
+    if (one->is_task) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
     if (!one->is_fed) throw refusal{LULL_ERROR_STATE, "the graph is not fed: set options->is_fed when it is submitted"};
     if (never_runs(*one)) return;
     device_guard const here{*one->machine};
     patient_copies const however_late;  // a late copy is no error of a step that is fed
-    one->handle.feed(fed);
+    one->hosted->now().feed(fed);
   });
 }
 
 lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
   return guarded("lull_job_get_status", [&] {
     auto const one = alive<job_table>(job);
-    job_progress const now = one->handle.progress();
+    job_progress const now = one->hosted->progress();
     fill(status,
          lull_job_status{.size = 0,
                          .state = in_c(now.state),
@@ -297,23 +282,15 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
 }
 
 lull_status lull_job_pause(lull_job* job) {
-  return guarded("lull_job_pause", [&] {
-    auto const one = alive<job_table>(job);
-    auto const saved = one->saver();
-    saved != nullptr ? saved->pause() : one->handle.pause();
-  });
+  return guarded("lull_job_pause", [&] { alive<job_table>(job)->hosted->pause(); });
 }
 
 lull_status lull_job_resume(lull_job* job) {
-  return guarded("lull_job_resume", [&] {
-    auto const one = alive<job_table>(job);
-    auto const saved = one->saver();
-    saved != nullptr ? saved->resume() : one->handle.resume();
-  });
+  return guarded("lull_job_resume", [&] { alive<job_table>(job)->hosted->resume(); });
 }
 
 lull_status lull_job_cancel(lull_job* job) {
-  return guarded("lull_job_cancel", [&] { alive<job_table>(job)->handle.cancel(); });
+  return guarded("lull_job_cancel", [&] { alive<job_table>(job)->hosted->cancel(); });
 }
 
 lull_status lull_job_wait(lull_job* job, std::uint64_t at_most_ns) {
@@ -326,23 +303,15 @@ lull_status lull_job_wait(lull_job* job, std::uint64_t at_most_ns) {
 lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_job_result", [&] {
     auto const one = alive<job_table>(job);
-    std::lock_guard const lock{one->mutex};
     if (one->cut) {
       device_guard const here{*one->machine};
       give(text_of(*one->cut) + '\n' + text_of(closed_pieces(*one->cut)) + '\n', text, size, needed);
-      return;
-    }
-    if (never_runs(*one)) one->result = "";
-    if (!one->result) {
+    } else if (never_runs(*one)) {
+      give("", text, size, needed);
+    } else {
       require_finished(*one);
-      device_guard const here{*one->machine};
-      std::string lines;
-      for (std::string const& line : one->owner->write()) lines += line + '\n';
-      one->result = std::move(lines);
-      if (auto const saved = one->saver()) saved->forget();
-      give_back_arrays(*one);
+      give(one->hosted->result(), text, size, needed);
     }
-    give(*one->result, text, size, needed);
   });
 }
 
@@ -350,22 +319,19 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
   return guarded("lull_job_verify", [&] {
     auto const one = alive<job_table>(job);
     require(ok, "ok");
-    std::lock_guard const lock{one->mutex};
-    if (!one->request) throw refusal{LULL_ERROR_STATE, "the job is a graph: nothing here knows its result"};
-    if (never_runs(*one)) one->verdict = {false, "the job is off: it never ran"};
-    if (!one->verdict) {
+    if (!one->is_task) throw refusal{LULL_ERROR_STATE, "the job is a graph: nothing here knows its result"};
+    verification found{false, "the job is off: it never ran"};
+    if (!never_runs(*one)) {
       require_finished(*one);
-      device_guard const here{*one->machine};
-      if (one->owner == nullptr && one->written == nullptr) {
+      if (!one->hosted->can_verify()) {
         throw refusal{LULL_ERROR_STATE,
                       "what the task wrote is no longer there, and was more than is kept for this: verify the job "
                       "before you ask for its result"};
       }
-      one->verdict = one->owner != nullptr ? one->owner->verify() : one->written->verify(*one->machine);
-      one->written.reset();
+      found = one->hosted->verify();
     }
-    *ok = one->verdict->ok ? 1 : 0;
-    give(one->verdict->message, text, size, needed);
+    *ok = found.ok ? 1 : 0;
+    give(found.message, text, size, needed);
   });
 }
 
@@ -373,7 +339,7 @@ lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
   return guarded("lull_job_destroy", [&] {
     auto one = alive<job_table>(job);
     auto const side = alive<runtime_table>(handle_of<lull_runtime>(one->side));  // arrays go before their machine
-    one->handle.cancel();
+    one->hosted->cancel();
     if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
     one.let_go();
     device_guard const here{side->side->machine()};

@@ -123,9 +123,9 @@ lull_status lull_destroy(lull_runtime* runtime) {
       ended.reserve(found.size());
       side->side->machine().adopt_thread();
       for (auto& each : found) ended.push_back(each.take());
-      for (auto const& job : ended) job->handle.cancel();
+      for (auto const& job : ended) job->hosted->cancel();
       side.take().reset();  // waits for its jobs, all together
-      end_jobs(std::move(ended), std::chrono::steady_clock::now());
+      for (auto const& job : ended) job->hosted->end(std::chrono::steady_clock::now());
     });
   });
 }

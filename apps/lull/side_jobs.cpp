@@ -36,18 +36,21 @@ void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
     made->saves = std::move(each.saves);
     made->max_rounds = each.owners.front()->max_rounds();
     for (auto& owner : each.owners) {
-      made->jobs.push_back(
-          {std::make_unique<owned_job>(side_, std::move(owner), made->name, each.priority, made->saves.get())});
+      job_description what = owner->describe();
+      what.name = made->name;
+      what.priority = each.priority;
+      made->jobs.push_back({std::make_unique<hosted_job>(
+          side_.machine(), hosted_task{std::move(what), std::move(owner), made->saves}, log_)});
     }
     tasks_.push_back(std::move(made));
   }
   for (auto& each : tasks_) {
-    for (task::one& one : each->jobs) submit(one, owned_job::from::where_saved);
+    for (task::one& one : each->jobs) submit(one, hosted_job::from::where_saved);
   }
 }
 
-void side_jobs::submit(task::one& which, owned_job::from begin) {
-  which.job->submit(begin);
+void side_jobs::submit(task::one& which, hosted_job::from begin) {
+  which.job->submit([this](job_description what) { return side_.submit(std::move(what)); }, begin);
   which.over = false;
   which.order = submitted_++;
 }
@@ -88,18 +91,14 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
       if (!read_results(of, one, ending)) return true;
       if (!ending && !of.closed) {
         one.job->owner().reset();
-        submit(one, owned_job::from::the_start);
-      } else if (auto const now = one.job->progress().state; now != job_state::failed && now != job_state::off) {
-        one.job->save();  // what has come to its end, too: its results may yet have to be written
+        submit(one, hosted_job::from::the_start);
+      } else if (one.job->progress().state != job_state::off) {
+        one.job->save_at_end();  // what has come to its end, too: its results may yet have to be written
       }
     } else if (stopping || of.closed || (ending && is_spare(of, one))) {
       one.job->cancel();
     } else {
       one.job->look_after();
-    }
-    if (!one.job->save_problem().empty() && std::exchange(one.told, true) == false) {
-      failed_ = true;
-      if (log_) log_("job '" + of.name + "' is no longer saved: " + one.job->save_problem());
     }
   } catch (std::exception const& problem) {
     complain(of, problem.what());

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include <lull/apps/lull/finish.hpp>
-#include <lull/apps/lull/owned_job.hpp>
 #include <lull/apps/lull/report.hpp>
 #include <lull/apps/lull/same_result.hpp>
 #include <lull/apps/lull/trainer.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/checkpoints.hpp>
+#include <lull/host/task/hosted_job.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
@@ -28,7 +28,7 @@ struct side_task_asked {
   /// Prepared; of two the second stands ready as the successor of the first.
   std::vector<std::unique_ptr<task_owner>> owners;
   int priority = 0;
-  std::unique_ptr<checkpoints> saves = nullptr;  // of the first owner, which is then the only one
+  std::shared_ptr<checkpoints> saves = nullptr;  // of the first owner, which is then the only one
 };
 
 /// Keeps a runtime busy with the jobs of some tasks, by a thread of its own: submits them, saves them, and submits
@@ -63,7 +63,7 @@ class side_jobs {
   /// Of all jobs of each task; counted when a job leaves its place, so in a runtime that is quiet.
   std::vector<std::uint64_t> items() const;
   std::uint64_t ended() const noexcept { return ended_; }  // jobs that finished
-  bool failed() const noexcept { return failed_; }         // a task, or what was to be saved
+  bool failed() const noexcept { return failed_; }         // a task
   /// No job is about.
   bool idle() const noexcept { return left_ == 0; }
 
@@ -86,7 +86,7 @@ class side_jobs {
     task(std::string its_name, executor& machine) : name(std::move(its_name)), same(machine) {}
 
     std::string name;
-    std::unique_ptr<checkpoints> saves;
+    std::shared_ptr<checkpoints> saves;
     same_result same;
     std::uint64_t max_rounds = 0;
     bool closed = false;        // no job of it any more
@@ -94,10 +94,9 @@ class side_jobs {
     std::vector<task_figure> figures;
     std::optional<std::vector<std::string>> written;  // its lines, where another was to follow it
     struct one {
-      std::unique_ptr<owned_job> job;
+      std::unique_ptr<hosted_job> job;
       bool over = false;
       bool is_to_be_read = false;  // over, and the first that finished; reading has not begun
-      bool told = false;           // of a problem in saving it
       std::uint64_t order = 0;     // of submission
     };
     std::vector<one> jobs;
@@ -110,7 +109,7 @@ class side_jobs {
   };
 
   void submit_all(std::vector<side_task_asked> tasks);
-  void submit(task::one& which, owned_job::from begin);
+  void submit(task::one& which, hosted_job::from begin);
   void serve();
   bool look_after(std::size_t index, task::one& one, bool ending, bool stopping);
   void note(std::size_t index, task::one& one);

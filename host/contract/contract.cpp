@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <random>
 #include <span>
 #include <thread>
@@ -14,6 +15,7 @@
 #include <lull/host/contract/compared_arrays.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
+#include <lull/host/task/hosted_job.hpp>
 
 namespace lull {
 
@@ -81,18 +83,22 @@ class stage {
     job.type = which_.type;
     job.functor = which_.wrap(task.functor, with_.data());
     job.grain = how.grain;
-    solo_bubbles bubbles{machine_, job, std::min(max_lease, effort_.longest)};
-    if (!saved.empty()) bubbles.restore(std::exchange(saved, {}));
-    bubbles.serve(owner);
-    std::string wrong = bubbles_until_its_end(bubbles, how, random, saved);
-    bubbles.end(wrong.empty() && saved.empty() ? job_state::finished : job_state::cancelled);
-    bubbles.finish_serving();
+    hosted_job hosted{machine_, {std::move(job), borrowed(&owner)}};
+    std::optional<solo_bubbles> bubbles;
+    hosted.submit([&](job_description what) {
+      bubbles.emplace(machine_, std::move(what), std::min(max_lease, effort_.longest));
+      if (!saved.empty()) bubbles->restore(std::exchange(saved, {}));
+      return bubbles->handle();
+    });
+    std::string wrong = bubbles_until_its_end(hosted, *bubbles, how, random, saved);
+    bubbles->end(wrong.empty() && saved.empty() ? job_state::finished : job_state::cancelled);
+    hosted.finish_serving();
     return wrong;
   }
 
  private:
-  std::string bubbles_until_its_end(solo_bubbles& bubbles, disturbance const& how, std::mt19937_64& random,
-                                    std::vector<std::uint64_t>& saved) {
+  std::string bubbles_until_its_end(hosted_job const& hosted, solo_bubbles& bubbles, disturbance const& how,
+                                    std::mt19937_64& random, std::vector<std::uint64_t>& saved) {
     using clock = std::chrono::steady_clock;
     auto const begun = clock::now();
     auto worked_last = begun;
@@ -102,7 +108,7 @@ class stage {
     while (bubbles_ < effort_.max_bubbles) {
       if (how.random_up_to != 0 && !hungry) k = 1 + random() % how.random_up_to;
       std::uint64_t const finished_before = counts_.finished_items;
-      bool const is_served = bubbles.is_served();
+      bool const is_served = hosted.is_served();
       // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
       run_bubble(bubbles, how.where, how.where == close_place::nowhere ? 0 : k + stalled);
       detail::job_image const now = bubbles.reached();

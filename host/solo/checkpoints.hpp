@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <lull/host/io/checkpoint_file.hpp>
-#include <lull/host/solo/job_saver.hpp>
+#include <lull/host/task/job_saver.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/host/task/task_request.hpp>
 
@@ -31,12 +31,11 @@ class checkpoints final : public job_saver {
   void begin(detail::job_record& job) override;
   /// Where the job has done nothing since the file was written, it is left as it is.
   void save(detail::job_record& job) override;
-  /// After a save that failed: wants the next one as late as after another, and not within a second.
-  void put_off();
+  /// … and not within a second.
+  void put_off() override;
   /// Saving takes at most a fifth of a job's time, however often it is asked for.
   bool wants_save() const override { return std::chrono::steady_clock::now() >= next_; }
-  /// Removes the file: nothing of the job is to be done any more.
-  void forget() noexcept;
+  void forget() noexcept override;
 
   std::filesystem::path const& file() const noexcept { return file_; }
   bool resumed() const noexcept { return resumed_; }

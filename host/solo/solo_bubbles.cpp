@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/solo/solo_bubbles.hpp>
 
-#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -63,16 +62,7 @@ void solo_bubbles::restore(std::span<std::uint64_t const> saved) { job_->restore
 
 std::vector<std::uint64_t> solo_bubbles::save() { return job_->save(); }
 
-void solo_bubbles::serve(task_owner& owner) {
-  assert(served_ == nullptr);
-  served_ = std::make_unique<feeder_thread>(owner, machine_, detail::handle_of(job_));
-}
-
 void solo_bubbles::end(job_state how) { job_->move_to(how); }
-
-void solo_bubbles::finish_serving() {
-  if (std::unique_ptr<feeder_thread> const served = std::move(served_)) served->finish();
-}
 
 void solo_bubbles::open() {
   ++bubble_;

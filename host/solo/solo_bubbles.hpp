@@ -18,8 +18,6 @@
 #include <lull/host/detail/job_seat.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
-#include <lull/host/solo/feeder_thread.hpp>
-#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
@@ -41,20 +39,12 @@ class solo_bubbles {
   gate_line* gate() const noexcept { return gate_.data(); }
   /// The value that closes the last bubble that was opened.
   std::uint32_t closing_value() const noexcept { return static_cast<std::uint32_t>(2 * bubble_); }
-  detail::job_record& job() noexcept { return *job_; }
+  job handle() const { return detail::handle_of(job_); }
 
-  /// Before the first bubble and `serve`: takes up where `save` was called. Throws as job_record::restore.
+  /// Before the first bubble: takes up where `save` was called. Throws as job_record::restore.
   void restore(std::span<std::uint64_t const> saved);
-  /// The owner serves the job from now on, on a thread of its own. At most once.
-  void serve(task_owner& owner);
-  /// Whether input may yet come.
-  bool is_served() const noexcept { return served_ && !served_->over(); }
-  /// Its owner has thrown.
-  bool serving_failed() const noexcept { return served_ && served_->failed(); }
   /// The job is over.
   void end(job_state how);
-  /// After `end`: waits until the owner has taken what is done, and throws what it threw.
-  void finish_serving();
 
   /// Opens a bubble and launches its worker.
   void open();
@@ -88,7 +78,6 @@ class solo_bubbles {
   std::shared_ptr<detail::job_record> job_;
   std::shared_ptr<detail::job_seat> seat_;  // the job's while a bubble is open
   std::unique_ptr<copy_lane> lane_;
-  std::unique_ptr<feeder_thread> served_;  // last: it uses the job
 };
 
 }  // namespace lull

@@ -14,6 +14,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/solo/bubble_lengths.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
+#include <lull/host/task/hosted_job.hpp>
 
 namespace lull {
 namespace {
@@ -41,27 +42,31 @@ std::string text_of(std::exception_ptr const& problem) {
   }
 }
 
-/// One task, its job, and what became of it.
+/// One task, its job in bubbles of our own, and what became of it.
 class solo_job {
  public:
   solo_job(executor& machine, solo_task const& task, std::uint32_t grain, log_line const& log, solo_run& found)
-      : bubbles_(machine, with_grain(task.job, grain), lease), saves_(task.saves), log_(log), found_(found) {
-    if (saves_ != nullptr) {
-      saves_->begin(bubbles_.job());
-      settle();
-      found_.brought = found_.items;
-    }
-    if (task.owner != nullptr) bubbles_.serve(*task.owner);
+      : name_(task.job.name),
+        priority_(task.job.priority),
+        log_(log),
+        found_(found),
+        hosted_(machine, {with_grain(task.job, grain), borrowed(task.owner), borrowed(task.saves)}, log) {
+    hosted_.submit([&](job_description what) {
+      bubbles_.emplace(machine, std::move(what), lease);
+      return bubbles_->handle();
+    });
+    settle();
+    found_.brought = found_.items;
   }
 
-  int priority() { return bubbles_.job().description().priority; }
+  int priority() const noexcept { return priority_; }
   bool over() const noexcept { return over_; }
   bool starves() const noexcept { return starves_; }
   /// The host may be told of a phase late, so this never takes back what a close has settled.
   void note_phases() {
     if (over_) return;
-    found_.phases = std::max(found_.phases, bubbles_.job().progress().phases);
-    found_.rounds = std::max(found_.rounds, bubbles_.job().rounds());
+    found_.phases = std::max(found_.phases, hosted_.progress().phases);
+    found_.rounds = std::max(found_.rounds, hosted_.now().rounds());
   }
 
   /// One bubble of this length, or until `latest`, or until the blocks are out because the task is over or starves.
@@ -69,10 +74,10 @@ class solo_job {
   template <class Stop>
   bubble_record work(nanoseconds length, clock::time_point latest, nanoseconds rest, nanoseconds last_spun,
                      Stop const& stop) {
-    bool const is_served = bubbles_.is_served();
-    bubbles_.open();
+    bool const is_served = hosted_.is_served();
+    bubbles_->open();
     auto const closes = std::min(latest, deadline_after(length));  // only now: to open one takes some time
-    while (!bubbles_.left() && !bubbles_.serving_failed() && !stop()) {
+    while (!bubbles_->left() && !hosted_.serving_failed() && !stop()) {
       auto const left = closes - clock::now();
       if (left <= 0ns) break;
       if (left > last_spun) {
@@ -80,18 +85,18 @@ class solo_job {
       } else {
         std::this_thread::yield();
       }
-      if (save_is_due()) break;  // not before the blocks have had some time
+      if (hosted_.save_is_due()) break;  // not before the blocks have had some time
     }
-    bubble_record const one = bubbles_.close(log_);
+    bubble_record const one = bubbles_->close(log_);
     add(one);
     settle();
     bool const asked = one.starved_blocks != 0;  // a bubble may be too short for that
-    if (starves_ && asked && !is_served && !bubbles_.serving_failed())
+    if (starves_ && asked && !is_served && !hosted_.serving_failed())
       fail("the task starves, and its owner no longer feeds it");
-    if (over_ || bubbles_.serving_failed()) {
+    if (over_ || hosted_.serving_failed()) {
       end();
-    } else if (save_is_due()) {
-      save();
+    } else if (hosted_.save_is_due()) {
+      hosted_.save();
     }
     return one;
   }
@@ -100,17 +105,18 @@ class solo_job {
   void end() {
     if (std::exchange(ended_, true)) return;
     over_ = true;
-    if (!failed_) save();  // what has come to its end, too: its results may yet have to be written
-    bubbles_.end(found_.finished ? job_state::finished : failed_ ? job_state::failed : job_state::cancelled);
+    bubbles_->end(found_.finished ? job_state::finished : failed_ ? job_state::failed : job_state::cancelled);
+    hosted_.save_at_end();  // what has come to its end, too: its results may yet have to be written
     if (failed_) tell_problem();
-    if (bubbles_.serving_failed()) finish();
+    if (hosted_.serving_failed()) finish();
   }
 
   /// Waits for its owner.
   void finish() {
     end();
+    found_.save_problem = hosted_.save_problem();
     try {
-      bubbles_.finish_serving();
+      hosted_.finish_serving();
     } catch (...) {
       found_.problem = std::current_exception();
       tell_problem();
@@ -122,8 +128,6 @@ class solo_job {
     if (grain != 0) job.grain = grain;
     return job;
   }
-
-  bool save_is_due() const { return saves_ != nullptr && saves_->wants_save(); }
 
   void add(bubble_record const& one) {
     found_.bubbles += 1;
@@ -137,7 +141,7 @@ class solo_job {
 
   /// Takes note of how far the job has come.
   void settle() {
-    cursor const now = bubbles_.reached().words;
+    cursor const now = bubbles_->reached().words;
     phase_state const state = tagged_state{now.state}.state();
     found_.items = now.items + now.done;
     found_.phases = now.phases;
@@ -156,27 +160,17 @@ class solo_job {
     found_.problem = std::make_exception_ptr(usage_error{why});
   }
 
-  void save() {
-    if (saves_ == nullptr) return;
-    try {
-      saves_->save(bubbles_.job());
-    } catch (std::exception const& reason) {
-      saves_ = nullptr;
-      found_.save_problem = reason.what();
-      tell("is no longer saved: " + found_.save_problem);
-    }
+  void tell_problem() {
+    if (log_) log_("job '" + name_ + "' failed: " + text_of(found_.problem));
   }
 
-  void tell_problem() { tell("failed: " + text_of(found_.problem)); }
-  void tell(std::string const& what) {
-    if (log_) log_("job '" + bubbles_.job().description().name + "' " + what);
-  }
-
-  solo_bubbles bubbles_;
-  job_saver* saves_;  // null: nothing, or no longer
+  std::string const name_;
+  int const priority_;
   log_line const& log_;
   solo_run& found_;
-  bool starves_ = false;  // as far as was seen
+  hosted_job hosted_;
+  std::optional<solo_bubbles> bubbles_;  // behind it, for their end is that of the job
+  bool starves_ = false;                 // as far as was seen
   bool failed_ = false;
   bool over_ = false;
   bool ended_ = false;

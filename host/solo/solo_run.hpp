@@ -12,7 +12,7 @@
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
-#include <lull/host/solo/job_saver.hpp>
+#include <lull/host/task/job_saver.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
@@ -21,7 +21,7 @@ namespace lull {
 struct solo_run {
   bool finished = false;            // came to its end; else it was stopped, or has a problem
   std::exception_ptr problem = {};  // why it can never come to its end
-  std::string save_problem = {};    // why it was not saved any more; the job went on
+  std::string save_problem = {};    // why it was not saved the last time; the job went on
   std::uint64_t bubbles = 0;
   std::uint64_t items = 0;    // committed
   std::uint64_t brought = 0;  // … of them, by what was saved earlier

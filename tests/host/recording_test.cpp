@@ -176,7 +176,7 @@ TEST_F(runtime_recorded, off_asks_nothing_by_option_and_by_the_environment) {
   auto const by_environment = make();
   unsetenv("LULL");
   job const other = submit(*by_environment, "b");
-  await(*by_environment, other, job_state::off);
+  await(other, job_state::off);
   EXPECT_EQ(by_environment->mode(), runtime_mode::off);
   EXPECT_EQ(calls_of_one_bubble(*by_environment), calls{});
 }

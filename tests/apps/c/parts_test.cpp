@@ -196,7 +196,8 @@ TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
     auto job = std::make_unique<held_job>();
     job->side = reinterpret_cast<std::uintptr_t>(side_);
     job->machine = &side->side->machine();
-    job->handle = side->side->submit(test::threads_job(held_task{&began, &goes}));
+    job->hosted = std::make_unique<hosted_job>(*job->machine, hosted_task{test::threads_job(held_task{&began, &goes})});
+    job->hosted->submit([&](job_description what) { return side->side->submit(std::move(what)); });
     side->jobs.push_back(job_table::insert(std::move(job)));
   }
   for (int tries = 0; !began && tries < 10'000; ++tries) {

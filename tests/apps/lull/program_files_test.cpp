@@ -161,7 +161,7 @@ TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
     outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + saved + "_model" +
                               more + " --checkpoint-every 1ms --checkpoint " + saved);
     EXPECT_EQ(found.code, 1) << found.text;
-    for (char const* const each : {"job 'mlp' is no longer saved: ", "NOT SAVED: "})
+    for (char const* const each : {"job 'mlp' is not saved, which is tried again: ", "NOT SAVED: "})
       EXPECT_NE(found.text.find(each), std::string::npos) << found.text;
     EXPECT_TRUE(std::filesystem::exists(saved + "_model")) << found.text;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/solo/feeder_thread.hpp>
+#include <lull/host/task/feeder_thread.hpp>
 
 #include <utility>
 

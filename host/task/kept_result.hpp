@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include <lull/host/task/owner.hpp>
-#include <lull/host/task/task_request.hpp>
 
-namespace lull::c {
+namespace lull {
+
+/// Makes an owner of a task that another one is of, too; it is not prepared.
+using another_owner = std::function<std::unique_ptr<task_owner>()>;
 
 /// What a finished task has written, in host memory: enough to verify it after its arrays have gone.
 class kept_result {
@@ -17,7 +21,7 @@ class kept_result {
   static constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
 
   /// Reads back what the owner's task has written. Throws limit_error where that is more than may be kept.
-  kept_result(task_request request, task_owner const& owner, executor& machine);
+  kept_result(another_owner another, task_owner const& owner, executor& machine);
   ~kept_result();
   kept_result(kept_result const&) = delete;
   kept_result& operator=(kept_result const&) = delete;
@@ -31,9 +35,9 @@ class kept_result {
     std::vector<std::byte> bytes;
   };
 
-  task_request const request_;
+  another_owner const another_;
   std::uint64_t bytes_ = 0;
   std::vector<piece> pieces_;
 };
 
-}  // namespace lull::c
+}  // namespace lull

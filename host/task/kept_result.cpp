@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/c/kept_result.hpp>
+#include <lull/host/task/kept_result.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -7,10 +7,9 @@
 #include <string>
 #include <utility>
 
-#include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 
-namespace lull::c {
+namespace lull {
 
 namespace {
 
@@ -18,8 +17,8 @@ std::atomic<std::uint64_t> kept_bytes{0};
 
 }  // namespace
 
-kept_result::kept_result(task_request request, task_owner const& owner, executor& machine)
-    : request_(std::move(request)) {
+kept_result::kept_result(another_owner another, task_owner const& owner, executor& machine)
+    : another_(std::move(another)) {
   std::vector<task_array> const arrays = owner.arrays();
   std::uint64_t bytes = 0;
   for (task_array const& each : arrays) bytes += each.array.bytes();
@@ -45,7 +44,7 @@ kept_result::kept_result(task_request request, task_owner const& owner, executor
 kept_result::~kept_result() { kept_bytes -= bytes_; }
 
 verification kept_result::verify(executor& machine) const {
-  std::unique_ptr<task_owner> const owner = entry_of(request_).make(request_.values);
+  std::unique_ptr<task_owner> const owner = another_();
   owner->prepare(machine);
   std::vector<task_array> const arrays = owner->arrays();
   bool const is_same = std::equal(arrays.begin(), arrays.end(), pieces_.begin(), pieces_.end(),
@@ -59,4 +58,4 @@ verification kept_result::verify(executor& machine) const {
   return owner->verify();
 }
 
-}  // namespace lull::c
+}  // namespace lull

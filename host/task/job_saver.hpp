@@ -15,8 +15,12 @@ class job_saver {
   /// Takes up what was saved, if anything was. Before the first bubble.
   virtual void begin(detail::job_record& job) = 0;
   virtual void save(detail::job_record& job) = 0;
+  /// After a save that failed: wants the next one as late as after another, and not at once.
+  virtual void put_off() = 0;
   /// Returns whether it is time to save.
   virtual bool wants_save() const = 0;
+  /// Removes what was saved: nothing of the job is to be done any more.
+  virtual void forget() noexcept = 0;
 };
 
 }  // namespace lull

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs in bubbles that are saved by a thread of their own, stopped and taken up again.
-#include <lull/host/solo/saving_thread.hpp>
+#include <lull/host/task/hosted_job.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +23,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/runtime.hpp>
+#include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -45,34 +46,34 @@ class SavedInBubbles : public testing::Test {
           owner_(entry_of(request_).make(request_.values)) {
       owner_->prepare(side_.machine());
       auto saves =
-          std::make_unique<checkpoints>(folder, every, true, request_.name, request_, *owner_, side_.machine());
-      job_description what = owner_->describe();
-      what.is_paused = true;
-      handle_ = side_.submit(std::move(what));
-      saved_ = std::make_unique<saving_thread>(std::move(saves), side_.machine(), handle_, [this](auto line) {
-        std::lock_guard const lock{mutex_};
-        log_.emplace_back(line);
-      });
+          std::make_shared<checkpoints>(folder, every, true, request_.name, request_, *owner_, side_.machine());
+      hosted_ = std::make_unique<hosted_job>(side_.machine(), hosted_task{owner_->describe(), owner_, std::move(saves)},
+                                             [this](auto line) {
+                                               std::lock_guard const lock{mutex_};
+                                               log_.emplace_back(line);
+                                             });
+      hosted_->submit([this](job_description what) { return side_.submit(std::move(what)); });
+      hosted_->save_by_thread();
     }
     ~life() {
-      handle_.cancel();
-      EXPECT_TRUE(handle_.wait(10s));
+      hosted_->cancel();
+      EXPECT_TRUE(hosted_->wait(10s));
     }
 
     /// Bubbles until it is so, or the job is over; the job.
     job_progress run_until(std::function<bool(job_progress const&)> const& so) {
-      while (!handle_.wait(0ns) && !so(handle_.progress())) {
+      while (!hosted_->over() && !so(hosted_->progress())) {
         bubble const idle{side_, &trainer_, site{"wait"}};
         trainer_.enqueue([] { std::this_thread::sleep_for(300us); });
         trainer_.synchronize();
       }
-      return handle_.progress();
+      return hosted_->progress();
     }
     job_progress run_to_its_end() {
       return run_until([](job_progress const&) { return false; });
     }
-    saving_thread& saved() { return *saved_; }
-    job_progress progress() const { return handle_.progress(); }
+    hosted_job& hosted() { return *hosted_; }
+    job_progress progress() const { return hosted_->progress(); }
     std::vector<std::string> bytes() {
       std::vector<std::string> found;
       for (task_array const& each : owner_->arrays())
@@ -88,11 +89,10 @@ class SavedInBubbles : public testing::Test {
     task_request request_;
     runtime side_;
     threads_stream trainer_;
-    std::unique_ptr<task_owner> owner_;
-    job handle_;
+    std::shared_ptr<task_owner> owner_;
     std::mutex mutex_;
     std::vector<std::string> log_;
-    std::unique_ptr<saving_thread> saved_;
+    std::unique_ptr<hosted_job> hosted_;
   };
 
   std::vector<std::string> bytes_of_one_that_was_never_stopped() {
@@ -123,7 +123,7 @@ TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
         one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state == job_state::finished;
     if (finished) bytes = one.bytes();
     // What the pause at its end reaches is more than was seen before.
-    one.saved().pause();
+    one.hosted().pause();
     one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
     reached = one.progress().phases;
   }
@@ -136,7 +136,7 @@ TEST_F(SavedInBubbles, AreSavedWhileTheyRun) {
   EXPECT_NE(one.run_until([&](job_progress const&) { return fs::exists(file_); }).state, job_state::finished);
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
   EXPECT_EQ(one.bytes(), bytes_of_one_that_was_never_stopped());
-  one.saved().forget();
+  one.hosted().result();
   EXPECT_TRUE(fs::is_empty(folder_));
   EXPECT_TRUE(one.log().empty());
 }
@@ -156,7 +156,7 @@ TEST_F(SavedInBubbles, ThatHaveFinishedAreNotDoneAgain) {
 TEST_F(SavedInBubbles, StayPausedWhereTheirOwnerSaysSoAndAreSavedOnceThen) {
   life one{folder_, long_task, 1ns};
   one.run_until([](job_progress const& now) { return now.phases > 20; });
-  one.saved().pause();
+  one.hosted().pause();
   one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
   auto written = fs::file_time_type::min();
   auto const still = [&] { return fs::exists(file_) && written == std::exchange(written, fs::last_write_time(file_)); };
@@ -165,17 +165,17 @@ TEST_F(SavedInBubbles, StayPausedWhereTheirOwnerSaysSoAndAreSavedOnceThen) {
     std::this_thread::sleep_for(50ms);
   }
   EXPECT_EQ(one.progress().state, job_state::paused);
-  one.saved().resume();
+  one.hosted().resume();
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
 }
 
 TEST_F(SavedInBubbles, MayBePausedAndResumedAtAnyMoment) {
   life one{folder_, long_task, 1ns};
   for (int times = 0; times < 200; ++times) {
-    one.saved().pause();
+    one.hosted().pause();
     int bubbles = 0;
     one.run_until([&](job_progress const&) { return ++bubbles > times % 3; });
-    one.saved().resume();
+    one.hosted().resume();
   }
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
   EXPECT_EQ(one.bytes(), bytes_of_one_that_was_never_stopped());
@@ -195,8 +195,8 @@ TEST_F(SavedInBubbles, AreNotResumedBeforeTheyAreSaved) {
   for (auto const give_up = std::chrono::steady_clock::now() + 100s; seen < 3;) {
     ASSERT_LT(std::chrono::steady_clock::now(), give_up);
     if (!is_saving()) continue;
-    one.saved().pause();
-    one.saved().resume();
+    one.hosted().pause();
+    one.hosted().resume();
     for (bool first = true; is_saving(); first = false) {
       job_state const state = one.progress().state;
       if (!is_saving()) break;
@@ -253,7 +253,7 @@ TEST_F(SavedInBubbles, GoOnWhereTheyCanNoLongerBeSaved) {
   one.run_until([&](job_progress const&) { return fs::exists(file_); });
   remove_folder();
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
-  one.saved().forget();  // until then it may still try
+  one.hosted().result();  // until then it may still try
   ASSERT_GE(one.log().size(), 1U);
   EXPECT_TRUE(one.log().back().starts_with("job 'mlp' is not saved at its end: ")) << one.log().back();
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/task/hosted_job.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+/// Never freed, and reachable, so that a leak checker knows it for what it is.
+void leave_behind(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
+                  std::unique_ptr<feeder_thread> served) {
+  using left = std::tuple<std::shared_ptr<task_owner>, std::unique_ptr<job_saving>, std::unique_ptr<feeder_thread>>;
+  static std::mutex guard;
+  static auto* const all = new std::vector<left>;
+  if (saving) saving->leave_alone();
+  if (served) served->leave_alone();
+  std::lock_guard const lock{guard};
+  all->emplace_back(std::move(owner), std::move(saving), std::move(served));
+}
+
+}  // namespace
+
+hosted_job::hosted_job(executor& machine, hosted_task task, log_line log)
+    : machine_(machine), what_(std::move(task.job)), another_(std::move(task.another)), owner_(std::move(task.owner)) {
+  if (task.saves != nullptr)
+    saving_ = std::make_unique<job_saving>(std::move(task.saves), machine_, what_.name, what_.memory, std::move(log));
+}
+
+hosted_job::~hosted_job() { end(std::chrono::steady_clock::now() + max_goodbye); }
+
+void hosted_job::end(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (!handle_ || std::exchange(ended_, true)) return;
+  handle_.cancel();
+  auto const left = deadline - std::chrono::steady_clock::now();
+  if (!handle_.wait(std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds{0})))
+    leave_behind(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
+}
+
+job hosted_job::now() const {
+  std::lock_guard const lock{mutex_};
+  return handle_;
+}
+
+void hosted_job::submit(submit_function const& to, from begin) {
+  job_description what = what_;
+  bool const takes_up = begin == from::where_saved && saving_ != nullptr;
+  what.is_paused = what.is_paused || takes_up;
+  job made = to(std::move(what));
+  {
+    std::lock_guard const lock{mutex_};
+    if (handle_) before_ += handle_.progress().items - brought_;
+    handle_ = made;
+    brought_ = 0;
+  }
+  if (saving_ != nullptr) saving_->follow(made);
+  if (takes_up) {
+    saving_->take_up(made);
+    std::uint64_t const brought = made.progress().items;
+    {
+      std::lock_guard const lock{mutex_};
+      brought_ = brought;
+    }
+    made.resume();
+  }
+  if (owner_ != nullptr) served_ = std::make_unique<feeder_thread>(*owner_, machine_, std::move(made));
+}
+
+std::uint64_t hosted_job::items() const {
+  std::lock_guard const lock{mutex_};
+  return before_ + (handle_ ? handle_.progress().items - brought_ : 0);
+}
+
+void hosted_job::pause() { saving_ != nullptr ? saving_->pause() : now().pause(); }
+void hosted_job::resume() { saving_ != nullptr ? saving_->resume() : now().resume(); }
+
+void hosted_job::finish_serving() {
+  if (std::unique_ptr<feeder_thread> const served = std::move(served_)) served->finish();
+}
+
+void hosted_job::save_by_thread() {
+  if (saving_ != nullptr) saving_->start_thread();
+}
+
+void hosted_job::look_after() {
+  if (saving_ != nullptr) saving_->look_after();
+}
+
+void hosted_job::save() {
+  if (saving_ != nullptr) saving_->save();
+}
+
+void hosted_job::save_at_end() {
+  if (saving_ != nullptr) saving_->save_at_end();
+}
+
+std::string const& hosted_job::result() {
+  std::lock_guard const lock{results_};
+  if (lines_) return *lines_;
+  finish_serving();
+  device_guard const here{machine_};
+  std::string all;
+  for (std::string const& line : owner_->write()) all += line + '\n';
+  lines_ = std::move(all);
+  if (saving_ != nullptr) saving_->forget();
+  give_back();
+  return *lines_;
+}
+
+verification const& hosted_job::verify() {
+  std::lock_guard const lock{results_};
+  if (verdict_) return *verdict_;
+  finish_serving();
+  device_guard const here{machine_};
+  if (owner_ == nullptr && kept_ == nullptr) throw usage_error{"what the task wrote is no longer there"};
+  verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(machine_);
+  kept_.reset();
+  return *verdict_;
+}
+
+bool hosted_job::can_verify() {
+  std::lock_guard const lock{results_};
+  return verdict_ || owner_ != nullptr || kept_ != nullptr;
+}
+
+/// Of a task whose results are no arrays nobody could judge them later. Under the lock.
+void hosted_job::give_back() {
+  try {
+    if (!verdict_ && owner_->arrays().empty()) {
+      verdict_ = owner_->verify();
+    } else if (!verdict_ && another_) {
+      kept_ = std::make_unique<kept_result>(another_, *owner_, machine_);
+    }
+  } catch (std::exception const&) {  // `verify` says so
+  }
+  owner_.reset();
+}
+
+}  // namespace lull

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/task/job_saving.hpp>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_again = 5ms;       // whether it is time to save; so often, too, whether the job is over
+constexpr auto until_it_left = 200us;  // a pause takes the time of a chunk
+
+}  // namespace
+
+job_saving::job_saving(std::shared_ptr<job_saver> saves, executor& machine, std::string name,
+                       std::shared_ptr<job_memory> memory, log_line log)
+    : saves_(std::move(saves)),
+      machine_(machine),
+      name_(std::move(name)),
+      memory_(std::move(memory)),
+      log_(std::move(log)) {}
+
+job_saving::~job_saving() {
+  if (!thread_.joinable()) return;
+  handle_.cancel();
+  thread_.join();
+}
+
+void job_saving::take_up(job const& handle) { saves_->begin(detail::state_of(handle)); }
+
+void job_saving::follow(job handle) {
+  std::lock_guard const lock{mutex_};
+  handle_ = std::move(handle);
+  owner_pauses_ = saves_now_ = false;
+}
+
+void job_saving::pause() {
+  std::lock_guard const lock{mutex_};
+  owner_pauses_ = true;
+  handle_.pause();
+}
+
+void job_saving::resume() {
+  std::lock_guard const lock{mutex_};
+  owner_pauses_ = false;
+  if (!saves_now_) handle_.resume();
+}
+
+void job_saving::look_after() {
+  if (!ask_for_pause() || handle_.progress().state != job_state::paused) return;
+  save();
+  go_on();
+}
+
+void job_saving::save() { save(moment::meanwhile); }
+
+void job_saving::save_at_end() {
+  if (handle_.progress().state == job_state::failed) return;
+  if (memory_ == nullptr || !memory_->is_lost()) {
+    save(moment::at_the_end);
+  } else {
+    say("has ended while its memory was away: what it did since it was saved last is lost");
+  }
+}
+
+void job_saving::start_thread() {
+  thread_ = std::thread{[this] { work(); }};
+}
+
+void job_saving::forget() {
+  if (thread_.joinable()) thread_.join();
+  leave_alone();
+  std::exchange(saves_, nullptr)->forget();
+}
+
+bool job_saving::is_due() const {
+  std::lock_guard const lock{mutex_};
+  return !gives_up_ && saves_->wants_save();
+}
+
+void job_saving::leave_alone() {
+  std::lock_guard const lock{mutex_};
+  gives_up_ = true;
+}
+
+std::string job_saving::problem() const {
+  std::lock_guard const lock{mutex_};
+  return problem_;
+}
+
+void job_saving::work() {
+  for (auto rest = std::chrono::nanoseconds{look_again}; !handle_.wait(rest);) {
+    look_after();
+    std::lock_guard const lock{mutex_};
+    rest = saves_now_ ? until_it_left : look_again;
+  }
+  save_at_end();
+}
+
+/// True: the job is paused, or about to be.
+bool job_saving::ask_for_pause() {
+  std::lock_guard const lock{mutex_};
+  if (saves_now_ || gives_up_ || !saves_->wants_save()) return saves_now_;
+  handle_.pause();
+  return saves_now_ = true;
+}
+
+void job_saving::go_on() {
+  std::lock_guard const lock{mutex_};
+  saves_now_ = false;
+  if (!owner_pauses_) handle_.resume();
+}
+
+void job_saving::save(moment when) {
+  if (is_left_alone()) return;
+  std::string why;
+  try {
+    device_guard const here{machine_};
+    patient_copies const however_late;
+    saves_->save(detail::state_of(handle_));
+  } catch (std::exception const& problem) {
+    saves_->put_off();
+    why = problem.what();
+  }
+  bool was_known = false;
+  {
+    std::lock_guard const lock{mutex_};
+    was_known = !std::exchange(problem_, why).empty();
+  }
+  if (why.empty()) return;
+  if (when == moment::at_the_end) {
+    say("is not saved at its end: " + why);
+  } else if (!was_known) {
+    say("is not saved, which is tried again: " + why);
+  }
+}
+
+void job_saving::say(std::string const& what) {
+  if (log_ && !is_left_alone()) log_("job '" + name_ + "' " + what);
+}
+
+bool job_saving::is_left_alone() const {
+  std::lock_guard const lock{mutex_};
+  return gives_up_;
+}
+
+}  // namespace lull
