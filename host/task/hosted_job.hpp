@@ -105,8 +105,8 @@ class hosted_job {
   job_description const what_;
   another_owner const another_;
   bool ended_ = false;
-  mutable std::mutex mutex_;  // the next three
-  job handle_;                // before the owner, for it keeps the machine
+  mutable std::mutex mutex_;   // the next three
+  job handle_;                 // before the owner, for it keeps the machine
   std::uint64_t brought_ = 0;  // items by what was saved
   std::uint64_t before_ = 0;   // items of earlier jobs
   std::mutex results_;         // the next four, but for `owner`
