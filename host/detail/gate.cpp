@@ -35,6 +35,7 @@ void gate::take(std::uint64_t stream_id) {
     sites_.clear();
     close_policy_ = {};
     last_ = {};
+    ahead_ = {};
     last_used_ = steady::now();
   }
   // release: what was forgotten, to the trainer's thread that finds its stream here
@@ -127,6 +128,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
   std::uint64_t const bubble = bubbles_ + 1;
   bool const timed = mode == runtime_mode::observe;
   placed const now{.bubble = bubble,
+                   .launch = launch_state::asked,
                    .where = at,
                    .timed = timed,
                    .at_open = !timed && (launch == launch_time::at_open || at->past.better_at_open()),
@@ -176,23 +178,25 @@ void gate::end_bubble(stream_handle stream, closing how) {
   end_range(now.range);
 }
 
-std::optional<launch_request> gate::request() const {
+std::optional<launch_request> gate::request() {
   std::lock_guard const lock{mutex_};
   opening_numbers const now = numbers();
-  bool const again = !again_.empty() && has_reached(now.opened, static_cast<std::uint32_t>(again_.front()));
-  std::uint64_t const next = again ? again_.front() : launched_ + 1;
+  std::uint64_t const late = first_let_go();
+  bool const again = late != 0 && has_reached(now.opened, static_cast<std::uint32_t>(late));
+  std::uint64_t const next = again ? late : decided_ + 1;
   if (next > bubbles_) return std::nullopt;
   placed const& of = placed_of(next);
   bool const ended = next < bubbles_ || !open_;
   if (!ended && (!of.at_open || of.timed)) return std::nullopt;
-  auto const opens = expected(next);
+  bool const wanted = !of.timed && !of.abandoned;
+  auto const opens = wanted ? expected(next) : std::nullopt;
   auto const after_call = of.where->opens.after_call();
   return launch_request{
       .bubble = next,
-      .wanted = !of.timed && !of.abandoned,
+      .wanted = wanted,
       .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
       .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
-      .behind_late = !again && !again_.empty(),
+      .behind_late = !again && late != 0,
       .opened_ns = opened_ns(),
       .usual_length = of.where->past.longest(),
       .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,
@@ -203,23 +207,34 @@ std::optional<launch_request> gate::request() const {
       .ahead_of_call = of.where->opens.ahead_of_call(after_call.value_or(std::chrono::nanoseconds{0}))};
 }
 
+/// 0: none is.
+std::uint64_t gate::first_let_go() const {
+  for (std::uint64_t bubble = collected_ + 1; let_go_ != 0 && bubble <= bubbles_; ++bubble) {
+    if (placed_of(bubble).launch == launch_state::let_go) return bubble;
+  }
+  return 0;
+}
+
 /// Counted on from what is known last: the close of the bubble before, or else the last opening.
-std::optional<gate::opening> gate::expected(std::uint64_t bubble) const {
+std::optional<gate::opening> gate::expected(std::uint64_t bubble) {
   auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
   if (behind < 0) return std::nullopt;  // it has come to one that is being enqueued
   std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
   if (reached == 0 || reached >= bubble) return std::nullopt;
   bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
-  void const* before = placed_of(reached).where.get();
-  std::chrono::nanoseconds distance{0};
-  for (std::uint64_t each = reached + 1; each <= bubble; ++each) {
-    site_state const& at = *placed_of(each).where;
-    auto const later = by_close && each == reached + 1 ? at.opens.after_close(before) : at.opens.after_opening(before);
+  bool const goes_on = ahead_.from == reached && ahead_.by_close == by_close && ahead_.to <= bubble;
+  summed_up sum = goes_on ? ahead_ : summed_up{.from = reached, .to = reached, .by_close = by_close};
+  while (sum.to != bubble) {
+    void const* const before = placed_of(sum.to).where.get();
+    forecast const& next = placed_of(++sum.to).where->opens;
+    bool const is_first = sum.to == reached + 1;
+    auto const later = by_close && is_first ? next.after_close(before) : next.after_opening(before);
     if (!later) return std::nullopt;
-    distance += *later;
-    before = &at;
+    sum.distance += *later;
   }
-  return opening{(by_close ? last_.closed_ns : opened_ns()) + static_cast<std::uint64_t>(distance.count()), distance};
+  ahead_ = sum;
+  std::uint64_t const from_ns = by_close ? last_.closed_ns : opened_ns();
+  return opening{from_ns + static_cast<std::uint64_t>(sum.distance.count()), sum.distance};
 }
 
 bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
@@ -237,6 +252,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     stands = armed_;
     placed& now = placed_of(bubble);
     bool const ended = bubble < bubbles_ || !open_;
+    if (when == start_when::opened) now.launch = launch_state::waiting;  // it may be let go before it is enqueued
     // What ends these workers is not enqueued yet.
     if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
     for (armed_worker& each : stands) {
@@ -255,12 +271,17 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     now.blocks = blocks;
     // Only after the launch: it may take as long as the trainer's thread stands in the driver.
     now.armed = when == start_when::opened && !has_opened(bubble);
-    bool const let_go = when == start_when::opened && std::binary_search(again_.begin(), again_.end(), bubble);
-    if (worker != 0 && now.armed && where == waiting::beside && !let_go) now.stand_from = steady::now();
+    bool const waits = now.launch == launch_state::waiting;
+    if (worker != 0 && now.armed && where == waiting::beside && waits) now.stand_from = steady::now();
     counts_[counted::launches] += worker;
     if (worker != 0 && now.armed) ++counts_[counted::armed];
-    if (bubble > launched_ && expected_before_launch(now)) now.where->opens.note(now.armed);
-    decided(bubble);
+    if (bubble > decided_ && expected_before_launch(now)) now.where->opens.note(now.armed);
+    if (worker == 0) {
+      settle_launch(now, launch_state::none);
+    } else if (when == start_when::at_once) {
+      settle_launch(now, launch_state::enqueued);
+    }
+    note_decided(bubble);
   };
   try {
     for (armed_worker& each : stands) {
@@ -279,9 +300,10 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
 
 void gate::pass(std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
-  placed const& of = placed_of(bubble);
-  if (bubble > launched_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
-  decided(bubble);
+  placed& of = placed_of(bubble);
+  if (bubble > decided_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
+  settle_launch(of, launch_state::none);
+  note_decided(bubble);
 }
 
 void gate::note_pause(std::uint64_t bubble) {
@@ -289,12 +311,11 @@ void gate::note_pause(std::uint64_t bubble) {
   placed_of(bubble).after_pause = true;
 }
 
-void gate::decided(std::uint64_t bubble) {
-  if (bubble > launched_) {
-    launched_ = bubble;
-  } else {
-    std::erase(again_, bubble);
-  }
+/// Under the lock.
+void gate::settle_launch(placed& of, launch_state now) noexcept {
+  if (of.launch == launch_state::let_go) --let_go_;
+  if (now == launch_state::let_go) ++let_go_;
+  of.launch = now;
 }
 
 /// Whether the workers could have been enqueued before the bubble opened, had the opening been expected in time.
@@ -315,15 +336,17 @@ std::optional<std::uint64_t> gate::take_opening() noexcept {
   return opened_ns();
 }
 
-void gate::release(std::uint64_t bubble, bool first_time) {
-  if (first_time) {
+void gate::release(std::uint64_t bubble) {
+  {
     std::lock_guard const lock{mutex_};
-    // One whose records are being copied has no worker any more, and its place may soon be another's.
-    if (has_opened(bubble) || bubble < copied_past_) return;
-    again_.insert(std::lower_bound(again_.begin(), again_.end(), bubble), bubble);
     placed& now = placed_of(bubble);
-    if (now.stand_from) now.stood += steady::now() - *std::exchange(now.stand_from, std::nullopt);
-    ++counts_[counted::released];
+    if (now.bubble != bubble) return;  // its place is another's
+    if (now.launch == launch_state::waiting && !has_opened(bubble)) {
+      settle_launch(now, launch_state::let_go);
+      if (now.stand_from) now.stood += steady::now() - *std::exchange(now.stand_from, std::nullopt);
+      ++counts_[counted::released];
+    }
+    if (now.launch != launch_state::let_go) return;
   }
   std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};
   std::uint64_t seen = numbers.load(std::memory_order_relaxed);

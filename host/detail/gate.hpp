@@ -58,6 +58,16 @@ struct launch_request {
 /// queue, where they cost it nothing.
 enum class waiting { beside, in_line };
 
+/// How far the launch of a bubble's workers has come.
+enum class launch_state : std::uint8_t {
+  asked,     // nothing is enqueued
+  waiting,   // they are enqueued, or are about to be, and wait on the device until it opens
+  let_go,    // … until the host ended that wait: they leave at once, and are asked for again when it has opened
+  enqueued,  // they work as soon as they are started
+  none,      // it gets none
+  out,       // they have left, and its records are being copied: it is never asked for again
+};
+
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made
 /// ahead of its first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the
 /// trainer, one at a time; `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the
@@ -102,7 +112,7 @@ class gate final : public bubble_source {
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
 
   /// The oldest bubble whose workers are not enqueued and may be.
-  std::optional<launch_request> request() const;
+  std::optional<launch_request> request();
   /// Enqueues its workers, to start at once or when it opens; false: no job stands ready.
   bool launch(std::uint64_t bubble, start_when when, waiting where);
   /// Its workers are not enqueued any more.
@@ -117,9 +127,9 @@ class gate final : public bubble_source {
   bool has_opened(std::uint64_t bubble) const noexcept {
     return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble));
   }
-  /// Ends the wait of the workers that were enqueued for this bubble. They leave at once; the first time, it is asked
-  /// for again.
-  void release(std::uint64_t bubble, bool first_time);
+  /// Ends the wait of the workers that were enqueued for this bubble, if they wait; and again, for an opening edge may
+  /// store its number over what ended it.
+  void release(std::uint64_t bubble);
   /// Whether the workers that were enqueued for this bubble are out.
   bool workers_left(std::uint64_t bubble) { return machine_.workers_left(mark_of(bubble)); }
   /// Bubbles that are open or not collected.
@@ -138,6 +148,7 @@ class gate final : public bubble_source {
  private:
   struct placed {  // a bubble whose opening edge is enqueued
     std::uint64_t bubble = 0;
+    launch_state launch = launch_state::asked;
     std::shared_ptr<site_state> where;
     std::array<std::uint64_t, places> blocks{};  // launched for the current job, and for its successor
     bool timed = false;                          // observed: no worker, the edges say how long it was
@@ -170,6 +181,15 @@ class gate final : public bubble_source {
     std::uint64_t closed_ns = 0;  // 0: not known
   };
 
+  /// The distance between two openings, or from a close to an opening, as it was summed up last. Each look asks for it,
+  /// and the host may be many bubbles ahead.
+  struct summed_up {
+    std::uint64_t from = 0;  // 0: nothing is
+    std::uint64_t to = 0;
+    bool by_close = false;
+    std::chrono::nanoseconds distance{0};
+  };
+
   open_result pass_over(counted why);
   void end_bubble(stream_handle stream, closing how);
   bool any_stands() const noexcept;
@@ -177,9 +197,11 @@ class gate final : public bubble_source {
     std::uint64_t at_ns = 0;
     std::chrono::nanoseconds distance{0};  // from the moment that it is counted from
   };
-  std::optional<opening> expected(std::uint64_t bubble) const;
+  std::optional<opening> expected(std::uint64_t bubble);
   bool expected_before_launch(placed const& of) const;
-  void decided(std::uint64_t bubble);
+  void note_decided(std::uint64_t bubble) noexcept { decided_ = std::max(decided_, bubble); }
+  std::uint64_t first_let_go() const;
+  void settle_launch(placed& of, launch_state now) noexcept;
   bool ask_if_over(std::uint64_t bubble);
   std::optional<std::chrono::steady_clock::time_point> unused_since() const;
   bool may_pass_unseen(bool at_the_end) const;
@@ -212,10 +234,11 @@ class gate final : public bubble_source {
   std::uint32_t value_;
   std::uint64_t bubbles_ = 0;  // opened by the host
   bool open_ = false;
-  std::uint64_t launched_ = 0;       // up to this one all workers are enqueued, or never will be, but for those of
-  std::deque<std::uint64_t> again_;  // bubbles whose workers were let go too early
+  std::uint64_t decided_ = 0;  // behind this one all are asked for, and none up to it
+  std::size_t let_go_ = 0;     // bubbles in that state
   std::uint64_t collected_ = 0;
   known last_;
+  summed_up ahead_;  // until something is learnt
   close_policy close_policy_;
   std::array<armed_worker, places> armed_;
   site_table sites_;
@@ -227,7 +250,7 @@ class gate final : public bubble_source {
   std::chrono::nanoseconds lease_{0};
   pinned_array<copies> pinned_;  // (1,)
   std::optional<std::string> held_up_;
-  std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied; they are never asked for again
+  std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
   std::uint64_t copied_past_ = 0;
   bool copied_successors_ = false;
   gate_line seen_{};  // its line, as it was copied last

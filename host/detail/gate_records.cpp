@@ -35,7 +35,8 @@ std::chrono::nanoseconds gate::longest() const {
 bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
   // Before a bubble is asked for again its workers are no longer those that were enqueued first.
   auto const latest = [this] {
-    return std::min(again_.empty() ? launched_ : again_.front() - 1, open_ ? bubbles_ - 1 : bubbles_);
+    std::uint64_t const late = first_let_go();
+    return std::min(late == 0 ? decided_ : late - 1, open_ ? bubbles_ - 1 : bubbles_);
   };
   std::uint64_t past = 0;
   std::uint64_t until = 0;
@@ -49,6 +50,8 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
   {
     std::lock_guard const lock{mutex_};
     copied_past_ = std::max(copied_from_, std::min(past, latest() + 1));  // a wait may have been ended meanwhile
+    for (std::uint64_t bubble = copied_from_; bubble < copied_past_; ++bubble)
+      settle_launch(placed_of(bubble), launch_state::out);
   }
   if (copied_past_ == copied_from_) {
     if (!may_pass_unseen(at_the_end)) return false;
@@ -124,6 +127,7 @@ std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uin
 void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
                  device_clock const& clock) {
   site_state& at = *was.where;
+  ahead_ = {};
   if (was.timed) {
     if (length) at.past.add_length(*length);
   } else {

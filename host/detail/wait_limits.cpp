@@ -33,7 +33,7 @@ void wait_limits::add(gate& at, std::uint64_t bubble, time_point until) {
     if (each.at == &at) until = std::max(until, each.until);  // what was enqueued later is not let go sooner
   }
   bool const is_first = waiting_.empty() || until < waiting_.front().until;
-  waiting_.push_back({&at, bubble, until, 0});
+  waiting_.push_back({&at, bubble, until});
   if (is_first) changed_.notify_all();
 }
 
@@ -53,7 +53,8 @@ void wait_limits::forget(gate& at, std::uint64_t bubble) {
 void wait_limits::look(time_point now) {
   for (waiting& each : waiting_) {
     if (each.until > now || each.at->has_opened(each.bubble)) continue;
-    each.at->release(each.bubble, each.ended++ == 0);
+    each.at->release(each.bubble);
+    each.until = now + again;
   }
   std::erase_if(waiting_, [](waiting const& each) { return each.at->has_opened(each.bubble); });
 }
@@ -64,14 +65,14 @@ void wait_limits::serve() {
     auto const now = steady::now();
     look(now);
     auto next = time_point::max();
-    for (waiting const& each : waiting_) next = std::min(next, each.ended != 0 ? now + again : each.until);
+    for (waiting const& each : waiting_) next = std::min(next, each.until);
     if (next == time_point::max()) {
       changed_.wait(lock);
     } else {
       changed_.wait_until(lock, next);
     }
   }
-  for (waiting const& each : waiting_) each.at->release(each.bubble, each.ended == 0);
+  for (waiting const& each : waiting_) each.at->release(each.bubble);
 }
 
 }  // namespace lull::detail

@@ -37,7 +37,6 @@ class wait_limits {
     gate* at;
     std::uint64_t bubble;
     time_point until;
-    int ended;  // how often
   };
 
   void serve();

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/wait_limits.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/halt.hpp>
 #include <lull/tests/support/probe_task.hpp>
@@ -203,7 +204,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   bubble_id const id = open();
   close(id);
   gate_.launch(id.bubble, start_when::opened, waiting::beside);
-  gate_.release(id.bubble, true);  // they wait for too long
+  gate_.release(id.bubble);  // they wait for too long
   await_that([&] { return machine_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
@@ -212,9 +213,54 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->bubble, id.bubble);
   gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  EXPECT_FALSE(gate_.request()) << "once";
   await_that([&] { return machine_.workers_done(); });
   collect();
-  EXPECT_FALSE(gate_.request());
+}
+
+TEST_F(gate_of_a_stream, waits_for_nothing_once_the_limits_of_waits_are_gone) {
+  halt stands;
+  trainer_.enqueue(stands.operation());
+  bubble_id const id = open();
+  close(id);
+  {
+    wait_limits limits;
+    limits.add(gate_, id.bubble, std::chrono::steady_clock::now() + 1h);
+    gate_.launch(id.bubble, start_when::opened, waiting::beside);
+    EXPECT_EQ(gate_.counts()[counted::released], 0U);
+  }
+  EXPECT_EQ(gate_.counts()[counted::released], 1U);
+  await_that([&] { return machine_.workers_done(); });
+  stands.let_go();
+  trainer_.synchronize();
+  collect();
+}
+
+TEST_F(gate_of_a_stream, expects_openings_by_all_distances_between_and_by_what_was_learnt_last) {
+  std::uint64_t opened_ns = 1'000'000'000;
+  auto const bubble_after = [&](std::uint64_t distance) {
+    bubble(runtime_mode::on, [&](bubble_record& of) { of.opened_ns = opened_ns += distance; });
+  };
+  for (std::uint64_t const distance : {5'000'000, 1'000'000, 3'000'000}) bubble_after(distance);  // the first has none
+  bubble_id const before = open();
+  close(before);
+  halt stands;
+  trainer_.enqueue(stands.operation());
+  for (int i = 0; i < 3; ++i) close(open());
+  await_that([&] { return gate_.has_opened(before.bubble); });
+  gate_.pass(before.bubble);
+  auto const expected_after = [&] { return gate_.request()->expected_ns.value_or(0) - gate_.opened_ns(); };
+  for (int looks = 0; looks < 2; ++looks) EXPECT_EQ(expected_after(), 1'000'000U) << "of two the smaller";
+  gate_ref const at = gate_.ref();
+  at.records[before.bubble & at.record_mask].opened_ns = opened_ns += 3'000'000;
+  await_that([&] { return !has_collected() && gate_.outstanding() == 3; });
+  for (std::uint64_t bubbles = 1; bubbles <= 3; ++bubbles) {
+    for (int looks = 0; looks < 2; ++looks) EXPECT_EQ(expected_after(), bubbles * 3'000'000);
+    gate_.pass(gate_.request()->bubble);
+  }
+  stands.let_go();
+  trainer_.synchronize();
+  collect();
 }
 
 TEST_F(gate_of_a_stream, stays_its_while_a_bubble_is_not_collected) {
