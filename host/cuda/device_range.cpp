@@ -14,11 +14,6 @@ namespace {
 
 CUmemLocation on(int device) { return {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}; }
 
-std::size_t rounded(std::size_t bytes) {
-  constexpr std::size_t unit = device_range::granularity;
-  return std::max<std::size_t>(1, (bytes + unit - 1) / unit) * unit;
-}
-
 }  // namespace
 
 device_piece::device_piece(int device, std::size_t bytes) : bytes_(bytes) {

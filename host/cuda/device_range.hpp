@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -35,6 +36,8 @@ class stray_memory {
   stray_memory(int device, bool with_large);
   device_piece const& small() const noexcept { return small_; }
   device_piece const* large() const noexcept { return large_.get(); }  // null: there is none
+  static constexpr std::size_t bytes_for(bool with_large) { return small_bytes + (with_large ? large_bytes : 0); }
+  std::size_t bytes() const noexcept { return bytes_for(large_ != nullptr); }
 
  private:
   device_piece const small_;
@@ -63,6 +66,10 @@ class device_range {
   void restore();
 
   static constexpr std::size_t granularity = std::size_t{2} << 20;
+  /// What a range of so many bytes takes.
+  static constexpr std::size_t rounded(std::size_t bytes) noexcept {
+    return std::max<std::size_t>(1, bytes / granularity + (bytes % granularity != 0 ? 1 : 0)) * granularity;
+  }
   static constexpr std::size_t large_bytes = std::size_t{4} << 30;  // from which on the large stray piece is worth it
 
  private:

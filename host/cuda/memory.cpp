@@ -26,7 +26,7 @@ namespace {
 }  // namespace
 
 cuda_memory::cuda_memory(int device, std::size_t limit_bytes, std::size_t reserve_bytes)
-    : device_(device), limit_bytes_(limit_bytes), reserve_bytes_(reserve_bytes) {
+    : device_(device), reserve_bytes_(reserve_bytes), account_(limit_bytes) {
   stream_ = cuda_stream{priorities().lowest};
   void* small = nullptr;
   LULL_CUDA(cudaMalloc(&small, small_arena_bytes));
@@ -87,13 +87,14 @@ void* cuda_memory::allocate(std::size_t bytes) { return take(bytes, true); }
 
 void* cuda_memory::allocate_unfilled(std::size_t bytes) { return take(bytes, false); }
 
-/// The caller holds the mutex.
-void cuda_memory::require_allowed(std::size_t bytes) const {
-  if (limit_bytes_ != 0 && bytes > limit_bytes_ - std::min(limit_bytes_, taken_.now)) {
-    throw limit_error{"memory limit of " + std::to_string(limit_bytes_) +
-                      " bytes reached: " + std::to_string(taken_.now) + " are in use, and a task needs " +
-                      std::to_string(bytes) + " more; raise memory_limit"};
-  }
+void cuda_memory::take_from_account(std::uint64_t bytes) {
+  std::lock_guard const lock{mutex_};
+  account_.take(bytes);
+}
+
+void cuda_memory::give_to_account(std::uint64_t bytes) noexcept {
+  std::lock_guard const lock{mutex_};
+  account_.give_back(bytes);
 }
 
 void cuda_memory::require_unreserved(std::size_t bytes) const {
@@ -109,20 +110,27 @@ void cuda_memory::require_unreserved(std::size_t bytes) const {
 /// Without zeros it is a range, also where it is small: it may outlive the small arena.
 void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
   cuda_device_guard const here{device_};
+  drop_late();
   allocation made{bytes, nullptr, job_memory::of_this_thread()};
   std::shared_ptr<job_memory> const of_job = made.of_job;
   void* memory = nullptr;
+  std::uint64_t taken = bytes;
   {
     std::lock_guard const lock{mutex_};
-    require_allowed(bytes);
-    if (auto const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt)
-      memory = small_device_ + *small;
-    taken_.add(bytes);  // before there is any, so that two threads cannot both find room for one
+    auto const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
+    if (!small) taken = device_range::rounded(bytes);
+    try {
+      account_.take(taken);  // before there is any, so that two threads cannot both find room for one
+    } catch (...) {
+      if (small) small_.give_back(*small, bytes);
+      throw;
+    }
+    if (small) memory = small_device_ + *small;
   }
   bool const is_range = memory == nullptr;
   try {
     if (is_range) {
-      require_unreserved(bytes);
+      require_unreserved(taken);
       made.range = std::make_unique<device_range>(device_, bytes);
       if (of_job != nullptr) stray_for(made.range->bytes());  // now: when memory has to go there may be none for it
       memory = made.range->data();
@@ -130,8 +138,7 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
     std::lock_guard const lock{mutex_};
     allocated_.emplace(memory, std::move(made));
   } catch (...) {
-    std::lock_guard const lock{mutex_};
-    taken_.remove(bytes);
+    give_to_account(taken);
     throw;
   }
   try {
@@ -159,32 +166,47 @@ void cuda_memory::release(void* memory) noexcept {
 }
 
 void cuda_memory::release_now(void* memory) noexcept {
-  std::vector<std::unique_ptr<device_range>> late;  // all that may go, where no copy or zeroing is under way
   {
     std::lock_guard const lock{mutex_};
     auto const ended = allocated_.extract(memory);
     if (ended.empty()) return;
     allocation& was = ended.mapped();
-    if (was.range == nullptr || !was.range->is_away()) taken_.remove(was.bytes);
     if (was.range == nullptr) {
+      account_.give_back(was.bytes);
       auto* const at = static_cast<unsigned char*>(memory);
       return small_.give_back(static_cast<std::size_t>(at - small_device_), was.bytes);
     }
-    late.swap(late_ranges_);
-    late.push_back(std::move(was.range));
+    late_ranges_.push_back(std::move(was.range));
   }
-  destroy_on(device_, [&] {
-    if (is_idle()) late.clear();
-  });
+  drop_late();
+}
+
+/// Ranges that were released go where no copy or zeroing is under way; else with the next that comes or goes.
+void cuda_memory::drop_late() noexcept {
+  std::vector<std::unique_ptr<device_range>> late;
+  {
+    std::lock_guard const lock{mutex_};
+    late.swap(late_ranges_);
+  }
   if (late.empty()) return;
-  std::lock_guard const lock{mutex_};  // with the next
+  std::uint64_t gone = 0;
+  destroy_on(device_, [&] {
+    if (!is_idle()) return;
+    for (auto const& each : late) gone += each->is_away() ? 0 : each->bytes();
+    late.clear();
+  });
+  std::lock_guard const lock{mutex_};
+  account_.give_back(gone);
   late_ranges_.insert(late_ranges_.end(), std::make_move_iterator(late.begin()), std::make_move_iterator(late.end()));
 }
 
 std::unique_ptr<device_range> cuda_memory::surrender(void* memory) noexcept {
   std::lock_guard const lock{mutex_};
-  auto const ended = allocated_.extract(memory);
-  return ended.empty() ? nullptr : std::move(ended.mapped().range);
+  auto ended = allocated_.extract(memory);
+  if (ended.empty()) return nullptr;
+  auto range = std::move(ended.mapped().range);
+  if (range != nullptr && !range->is_away()) account_.give_back(range->bytes());
+  return range;
 }
 
 std::uint64_t cuda_memory::device_free_bytes() const {
@@ -197,7 +219,7 @@ std::uint64_t cuda_memory::device_free_bytes() const {
 
 bytes_taken cuda_memory::taken_bytes() const {
   std::lock_guard const lock{mutex_};
-  return taken_;
+  return account_.taken();
 }
 
 bytes_left cuda_memory::free_bytes() const {
@@ -205,8 +227,8 @@ bytes_left cuda_memory::free_bytes() const {
   free -= std::min<std::uint64_t>(free, reserve_bytes_);
   free -= free / 16;
   std::lock_guard const lock{mutex_};
-  std::size_t const allowed = limit_bytes_ - std::min(limit_bytes_, taken_.now);
-  if (limit_bytes_ != 0 && allowed < free) return {allowed, true};
+  std::uint64_t const allowed = account_.left();
+  if (allowed < free) return {allowed, true};
   return {free};
 }
 
@@ -221,14 +243,28 @@ std::shared_ptr<stray_memory const> cuda_memory::stray_for(std::size_t range_byt
   if (known != nullptr && (!is_large || known->large() != nullptr)) return known;
   std::shared_ptr<stray_memory const> made;
   try {
-    made = std::make_shared<stray_memory>(device_, is_large);
+    made = make_stray(is_large);
   } catch (limit_error const&) {  // the small piece takes longer
     if (known != nullptr) return known;
-    made = std::make_shared<stray_memory>(device_, false);
+    if (!is_large) throw;
+    made = make_stray(false);
   }
   std::lock_guard const lock{mutex_};
-  if (stray_ == nullptr || made->large() != nullptr) stray_ = made;
+  bool const is_better = stray_ == nullptr || (made->large() != nullptr && stray_->large() == nullptr);
+  if (is_better) std::swap(stray_, made);
+  if (made != nullptr) account_.give_back(made->bytes());  // it goes when no address leads there any more
   return stray_;
+}
+
+std::shared_ptr<stray_memory const> cuda_memory::make_stray(bool with_large) {
+  std::uint64_t const bytes = stray_memory::bytes_for(with_large);
+  take_from_account(bytes);
+  try {
+    return std::make_shared<stray_memory>(device_, with_large);
+  } catch (...) {
+    give_to_account(bytes);
+    throw;
+  }
 }
 
 /// Null: it is not from here, or of the small arena.
@@ -244,27 +280,19 @@ void cuda_memory::withdraw(void* memory) {
   device_range* const range = range_of(memory);
   if (range == nullptr || range->is_away()) return;
   range->withdraw(stray_for(0));
-  std::lock_guard const lock{mutex_};
-  taken_.remove(allocated_.at(memory).bytes);
+  give_to_account(range->bytes());
 }
 
 bool cuda_memory::restore(void* memory) {
   cuda_device_guard const here{device_};
   device_range* const range = range_of(memory);
   if (range == nullptr || !range->is_away()) return false;
-  std::size_t bytes = 0;
-  {
-    std::lock_guard const lock{mutex_};
-    bytes = allocated_.at(memory).bytes;
-    require_allowed(bytes);
-    taken_.add(bytes);
-  }
+  take_from_account(range->bytes());
   try {
-    require_unreserved(bytes);
+    require_unreserved(range->bytes());
     range->restore();
   } catch (...) {
-    std::lock_guard const lock{mutex_};
-    taken_.remove(bytes);
+    give_to_account(range->bytes());
     throw;
   }
   return true;

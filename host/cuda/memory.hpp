@@ -15,6 +15,7 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job_memory.hpp>
+#include <lull/host/memory_account.hpp>
 
 namespace lull {
 
@@ -64,28 +65,30 @@ class cuda_memory {
   };
 
   struct allocation {
-    std::size_t bytes;
+    std::size_t bytes;                    // that were asked for
     std::unique_ptr<device_range> range;  // null: of the small arena
     std::shared_ptr<job_memory> of_job;   // null: nobody's
   };
 
   void* take(std::size_t bytes, bool with_zeros);
   void release_now(void* memory) noexcept;
-  void require_allowed(std::size_t bytes) const;
+  void drop_late() noexcept;
+  void take_from_account(std::uint64_t bytes);
+  void give_to_account(std::uint64_t bytes) noexcept;
   void require_unreserved(std::size_t bytes) const;
   void wait();  // for the stream, without a call that blocks
   bool is_idle() noexcept;
   std::unique_lock<std::timed_mutex> lock_staging();
   std::shared_ptr<stray_memory const> stray_for(std::size_t range_bytes);
+  std::shared_ptr<stray_memory const> make_stray(bool with_large);
   device_range* range_of(void* memory) const;
 
   int const device_;
   mutable std::mutex mutex_;        // of what is allocated; not held over a call to the driver
   std::timed_mutex staging_mutex_;  // of the staging memory; held over a copy
   std::atomic<bool> late_{false};   // a copy was given up that may still come: staging memory is its own until then
-  std::size_t const limit_bytes_;
   std::size_t const reserve_bytes_;
-  bytes_taken taken_;
+  memory_account account_;  // whole ranges, small pieces, and what stray addresses lead into
   std::map<void*, allocation> allocated_;
   std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use
   std::shared_ptr<stray_memory const> stray_;               // behind the addresses of memory that is away

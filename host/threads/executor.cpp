@@ -163,8 +163,8 @@ int default_processors(int asked) {
 }  // namespace
 
 threads_executor::threads_executor(executor_options const& options)
-    : limit_bytes_(options.memory_limit_bytes),
-      reserve_bytes_(options.reserve_bytes),
+    : reserve_bytes_(options.reserve_bytes),
+      account_(options.memory_limit_bytes),
       pool_(default_processors(options.processors), options.team_width),
       plain_pool_(default_processors(options.processors), options.team_width) {}
 

@@ -9,6 +9,7 @@
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job_memory.hpp>
+#include <lull/host/memory_account.hpp>
 #include <lull/host/threads/block_pool.hpp>
 #include <lull/host/threads/stream.hpp>
 
@@ -94,14 +95,12 @@ class threads_executor : public executor {
     bool is_away = false;
   };
 
-  void require_free(std::size_t bytes) const;
   void release_now(void* memory) noexcept;
 
-  std::size_t const limit_bytes_;
   std::size_t const reserve_bytes_;
   mutable std::mutex memory_mutex_;
   std::map<void*, allocation> allocated_;
-  bytes_taken taken_;
+  memory_account account_;
   std::atomic<std::uint64_t> on_their_way_{0};
   block_pool pool_;
   block_pool plain_pool_;

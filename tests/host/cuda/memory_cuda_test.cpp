@@ -81,6 +81,27 @@ TEST_F(memory_on_cuda, goes_and_comes_behind_the_same_addresses_while_a_kernel_r
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
 }
 
+/// The device is short of whole ranges, however few of their bytes were asked for.
+TEST_F(memory_on_cuda, counts_whole_ranges_and_what_stray_addresses_lead_into) {
+  runtime side{{.machine = {.kind = executor_kind::cuda, .memory_limit_bytes = 64 * mib}}};
+  executor& machine = side.machine();
+  device_guard const here{machine};
+  std::uint64_t const before = machine.taken_bytes().now;
+  std::vector<machine_array<char>> arrays;
+  arrays.emplace_back(machine, mib + 1);
+  EXPECT_EQ(machine.taken_bytes().now - before, device_range::granularity);
+  machine.withdraw(arrays.back().data());
+  EXPECT_EQ(machine.taken_bytes().now - before, stray_memory::small_bytes) << "its addresses lead into that";
+  machine.restore(arrays.back().data());
+  EXPECT_EQ(machine.taken_bytes().now - before, device_range::granularity + stray_memory::small_bytes);
+  EXPECT_THROW(while (arrays.size() < 33) arrays.emplace_back(machine, mib + 1), limit_error);
+  EXPECT_GE(arrays.size(), 28U);
+  EXPECT_LE(machine.taken_bytes().now, 64 * mib);
+  EXPECT_LT(machine.free_bytes().bytes, device_range::granularity);
+  arrays.clear();
+  EXPECT_EQ(machine.taken_bytes().now, before + stray_memory::small_bytes);
+}
+
 TEST_F(memory_on_cuda, while_a_stream_is_captured) {
   auto const side = make(0, 0);
   executor& machine = side->machine();
