@@ -137,11 +137,12 @@ typedef struct lull_options {
   char const* profile;    /* with max_slowdown: file of `lull profile --out`; another machine's: logged; null: none */
   uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; to 1 s; 0: 30 us; 1: any length */
   int32_t rest_us; /* side work rests so long before a bubble usually closes; to 1000; 0: Lull chooses; -1: never */
+  int32_t reserved; /* must be 0 */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
 #define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The thread's current
    device stays what it was. At most 64 runtimes live at a time, one of which may harvest a CUDA device. */

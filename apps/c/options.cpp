@@ -63,6 +63,7 @@ std::chrono::nanoseconds min_bubble(std::uint64_t ns) {
 runtime_options read_options(lull_options const& asked) {
   runtime_options made;
   made.max_reports = 0;  // nobody can take them
+  require_zero(asked.reserved, "options->reserved");
   auto const kind = one_of<lull_executor>(asked.executor, 3, "options->executor");
   if (kind == LULL_EXECUTOR_THREADS) made.machine.kind = executor_kind::threads;
   if (kind == LULL_EXECUTOR_CUDA) made.machine.kind = executor_kind::cuda;

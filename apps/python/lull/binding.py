@@ -86,6 +86,7 @@ class Options(ctypes.Structure):
         ("profile", ctypes.c_char_p),
         ("min_bubble_ns", ctypes.c_uint64),
         ("rest_us", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 

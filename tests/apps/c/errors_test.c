@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every call with nulls, with handles that are dead, made up or of another kind, and with what it must refuse. */
+/* Every byte of a struct that a program hands over has a name, and so a value. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+#include <lull/host/lull.h>
+#pragma GCC diagnostic pop
+
 #include <lull/tests/apps/c/check.h>
 
 static void other_abis_are_refused(void) {
@@ -50,6 +56,7 @@ static void sizes_are_kept_to(void) {
   lull_job_options named = {0, 0, 0, 0, NULL, NULL, 0};
   lull_counts counts;
   lull_runtime* side = NULL;
+  lull_runtime* side_of_later = NULL;
   lull_job* job = NULL;
 
   options.size = offsetof(lull_options, processors);
@@ -59,6 +66,13 @@ static void sizes_are_kept_to(void) {
   options.tasks = "no such task";
   options.report = "no such report";
   CHECK_OK(lull_create(&options, &side));
+
+  options.size = sizeof options;
+  options.processors = 1;
+  options.armed_ahead_us = 0;
+  options.tasks = options.report = NULL;
+  options.reserved = 1;
+  CHECK_FAILS(lull_create(&options, &side_of_later), LULL_ERROR_ARGUMENT, "options->reserved is 1");
 
   named.size = offsetof(lull_job_options, blocks_per_processor);
   named.priority = 3;
