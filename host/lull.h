@@ -136,7 +136,7 @@ typedef struct lull_options {
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`; another machine's: logged; null: none */
   uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; to 1 s; 0: 30 us; 1: any length */
-  int32_t rest_us; /* side work rests so long before a bubble usually closes; to 1000; 0: Lull chooses; -1: never */
+  int32_t rest_us;  /* side work rests so long before a bubble usually closes; to 1000; 0: Lull chooses; -1: never */
   int32_t reserved; /* must be 0 */
 } lull_options;
 
