@@ -265,6 +265,21 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   EXPECT_TRUE(task.wait(120s));
 }
 
+/// The edge is there, and closes by that id alone.
+TEST_F(runtime_recorded, a_bubble_keeps_its_id_where_opening_it_fails_behind_its_edge) {
+  auto const side = make(options(runtime_mode::on, launch_time::at_open));
+  job const task = submit(*side, "a");
+  await(task, job_state::placed);
+  seen.take();
+  seen.throws_in = "launch";
+  bubble_id const id = side->open(&trainer, site{"wait"});
+  EXPECT_EQ(seen.take().front(), "open_edge");
+  EXPECT_EQ(side->mode(), runtime_mode::off);
+  ASSERT_NE(id.bubble, 0U);
+  side->close(id, &trainer);
+  EXPECT_EQ(seen.take(), calls{"close_edge"});
+}
+
 INSTANTIATE_TEST_SUITE_P(each, runtime_failing, testing::Values("open_edge", "close_edge", "launch"),
                          [](auto const& info) { return std::string{info.param}; });
 

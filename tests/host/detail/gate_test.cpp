@@ -325,6 +325,39 @@ TEST_F(gate_of_a_stream, stays_its_until_the_stream_has_passed_the_last_edge) {
   EXPECT_EQ(gate_.stream_id(), 0U);
 }
 
+TEST_F(gate_of_a_stream, is_in_use_while_a_bubble_is_open_and_for_a_second_after_the_last) {
+  bubble_id const id = open();
+  std::this_thread::sleep_for(1'100ms);
+  EXPECT_TRUE(gate_.is_in_use()) << "it is open";
+  ASSERT_TRUE(gate_.left_open_since());
+  EXPECT_GE(std::chrono::steady_clock::now() - *gate_.left_open_since(), 1'100ms);
+  close(id);
+  EXPECT_FALSE(gate_.left_open_since());
+  EXPECT_FALSE(gate_.is_in_use()) << "it was opened more than a second ago";
+  trainer_.synchronize();
+  collect();
+  bubble(runtime_mode::on);
+  EXPECT_TRUE(gate_.is_in_use());
+  change_owner();
+  EXPECT_TRUE(gate_.is_in_use()) << "a stream has just got it";
+  auto const since = gate_.idle_since();
+  ASSERT_TRUE(since);
+  gate_.vacate(*since);
+  EXPECT_FALSE(gate_.is_in_use()) << "it is nobody's";
+}
+
+/// Its stream may be gone: nobody else can close the bubble.
+TEST_F(gate_of_a_stream, may_be_taken_back_while_its_last_bubble_is_open) {
+  open();
+  trainer_.synchronize();
+  EXPECT_FALSE(gate_.idle_since());
+  auto const since = gate_.left_open_since();
+  ASSERT_TRUE(since);
+  EXPECT_FALSE(has_collected());
+  gate_.vacate(*since);
+  EXPECT_EQ(gate_.stream_id(), 0U);
+}
+
 TEST_F(gate_of_a_stream, counts_as_used_when_it_is_taken) {
   auto const before = gate_.idle_since();
   ASSERT_TRUE(before);

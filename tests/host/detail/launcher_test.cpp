@@ -121,6 +121,14 @@ class launching_on_one_stream : public launching {
   }
 };
 
+TEST_F(launching, several_workers_wait_where_the_other_stream_has_had_no_bubble_for_a_second) {
+  start({.armed_ahead = 10s, .shared_overdue = 10s});
+  for (int i = 0; i < 2; ++i) bubble(0);
+  EXPECT_EQ(tick(), a_launch) << "a second one might keep up what the other stream's bubble waits for";
+  await_that([&] { return !gate_of(1).is_in_use(); });
+  EXPECT_EQ(tick(), a_launch);
+}
+
 TEST_F(launching, of_an_opening_of_which_nothing_is_known_a_limit_on_waiting_makes_it_wait_until_it_is_seen) {
   start({.armed_ahead = 1ms});
   bubble(0);
