@@ -86,11 +86,8 @@ class collecting : public testing::Test {
   told_source streams_;
   told_source graphs_;
   int kind_ = 0;
-  collector collector_{std::make_shared<slow_executor>(is_done_, asked_),
-                       {&streams_, &graphs_},
-                       clock_,
-                       {.max_bubbles = 3},
-                       log_};
+  collector collector_{
+      std::make_shared<slow_executor>(is_done_, asked_), {&streams_, &graphs_}, clock_, {.max_bubbles = 3}, log_};
 };
 
 TEST_F(collecting, takes_what_was_copied_in_a_later_round_from_those_that_had_something) {
