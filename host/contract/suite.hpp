@@ -31,27 +31,30 @@ class contract_test final : public testing::Test {
   std::function<void()> const body_;
 };
 
+/// With LULL_CONTRACT=brief in the environment tasks are preempted less often: for tools under which they are slow.
+inline bool is_brief() {
+  char const* const asked = std::getenv("LULL_CONTRACT");
+  return asked != nullptr && std::string_view{asked} == "brief";
+}
+inline constexpr contract_effort brief_effort{.every_k = 2, .random_runs = 1, .owners = 4};
+
 /// `blocks` blocks of so many CPU threads.
-inline void expect_kept_on_threads(contract_case const& which, int blocks, int width, contract_effort const& effort) {
+inline void expect_kept_on_threads(contract_case const& which, int blocks, int width, contract_effort effort) {
+  if (is_brief()) effort = brief_effort;
   auto const machine = make_executor({.kind = executor_kind::threads, .processors = blocks, .team_width = width});
   EXPECT_EQ(contract_violation(which, *machine, effort), "");
 }
 
-/// Needs no two kernels at once, so that compute-sanitizer can run it: under its slowest tool with LULL_CONTRACT=brief
-/// in the environment, which preempts less often, on eight SMs. A task that fills an SM would need 24, and more than
-/// minutes there.
+/// Needs no two kernels at once, so that compute-sanitizer can run it; brief, on eight SMs. A task that fills an SM
+/// would need 24, and more than minutes under the slowest tool.
 inline void expect_kept_on_cuda(contract_case const& which) {
   if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
-  char const* const asked = std::getenv("LULL_CONTRACT");
-  bool const brief = asked != nullptr && std::string_view{asked} == "brief";
+  bool const brief = is_brief();
   if (brief && which.type.cuda.shape.shared_bytes > max_shared_bytes / 2)
     GTEST_SKIP() << "NOT RUN: it fills an SM, and brief is for eight SMs";
   auto const machine =
       make_executor({.kind = executor_kind::cuda, .rooms = brief ? 0 : 2, .processors = brief ? 8 : 0});
-  EXPECT_EQ(
-      contract_violation(which, *machine,
-                         brief ? contract_effort{.every_k = 2, .random_runs = 1, .owners = 4} : contract_effort{}),
-      "");
+  EXPECT_EQ(contract_violation(which, *machine, brief ? brief_effort : contract_effort{}), "");
 }
 
 }  // namespace detail

@@ -23,7 +23,7 @@
 namespace lull {
 namespace {
 
-constexpr std::uint64_t steps_of_an_hour = is_sanitized ? 36 : 3'600;  // one a second
+constexpr std::uint64_t steps_of_an_hour = is_sanitized ? 360 : 3'600;  // one a second
 constexpr std::uint64_t hours = 24;
 
 /// Of this process.
@@ -65,7 +65,7 @@ class trained {
     auto const memory = std::make_shared<job_memory>();
     job_memory::scope const its{memory};
     array_ = {side_.machine(), 100'000};
-    job_description what = describe(compute_task{array_.data(), 16, 400, 4}, "job " + std::to_string(jobs_ % 16));
+    job_description what = describe(compute_task{array_.data(), 16, 100, 4}, "job " + std::to_string(jobs_ % 16));
     what.memory = memory;
     task_ = side_.submit(std::move(what));
     ++jobs_;

@@ -241,7 +241,8 @@ TEST_F(saved_jobs, of_an_older_lull_are_refused_and_kept) {
   EXPECT_TRUE(run("streaming:items=3,rounds=9", to_the_end).finished);
 }
 
-std::vector<std::string> const two_tasks{"mlp:hidden=24,epochs=10,batch=50", "streaming:items=300,rounds=100"};
+std::vector<std::string> const two_tasks{"mlp:hidden=24,batch=50,epochs=" + std::to_string(trials(10)),
+                                         "streaming:items=300,rounds=" + std::to_string(trials(100))};
 
 TEST_F(saved_jobs, of_several_tasks_end_with_the_bytes_of_each_one_alone) {
   auto [how, last] = run_together(two_tasks, 0);  // before the first bubble
@@ -293,7 +294,8 @@ TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
                                     "1ms",
                                     "--resume",
                                     "--task",
-                                    "mlp:hidden=64,epochs=40,losses=" + (folder_ / model).string()};
+                                    "mlp:hidden=64,epochs=" + std::to_string(trials(40)) +
+                                        ",losses=" + (folder_ / model).string()};
   };
   ASSERT_EQ(test::program(command("whole.csv"), 0us), 0);
   counter_random const random{1, 0};
@@ -306,9 +308,12 @@ TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
 
 TEST_F(saved_jobs, of_several_tasks_killed_at_any_instant_go_on_from_their_last_files) {
   auto const tasks = [&](std::string const& model) {
-    return std::vector<std::string>{"--task", "mlp:hidden=64,epochs=15,losses=" + (folder_ / (model + ".csv")).string(),
-                                    "--task",
-                                    "mlp:hidden=32,epochs=30,seed=2,losses=" + (folder_ / (model + "-2.csv")).string()};
+    auto const task = [&](std::string const& options, std::uint64_t epochs, std::string const& ending) {
+      return "mlp:" + options + ",epochs=" + std::to_string(trials(epochs)) +
+             ",losses=" + (folder_ / (model + ending)).string();
+    };
+    return std::vector<std::string>{"--task", task("hidden=64", 15, ".csv"), "--task",
+                                    task("hidden=32,seed=2", 30, "-2.csv")};
   };
   auto const command = [&](std::vector<std::string> words, std::string const& model) {
     words.insert(words.begin(), LULL_PROGRAM);
