@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA graphs as side work, on a real device.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/tests/host/cuda_graph/graph_as_side_work.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -47,6 +49,25 @@ TEST_F(graph_as_side_work, its_first_step_runs_with_the_submission) {
   EXPECT_EQ(step.found(), step.expect(1));
   work.cancel();
   EXPECT_TRUE(work.wait(10s));
+}
+
+/// The program's own graph may go as soon as it is submitted.
+TEST_F(graph_as_side_work, keeps_what_its_graph_holds_until_the_job_has_gone) {
+  counted_step step{machine(), 2'000};
+  std::atomic<bool> is_held{true};
+  cudaUserObject_t object{};
+  auto const let_go = [](void* at) { *static_cast<std::atomic<bool>*>(at) = false; };
+  LULL_CUDA(cudaUserObjectCreate(&object, &is_held, let_go, 1, cudaUserObjectNoDestructorSync));
+  cudaGraph_t mine{};
+  LULL_CUDA(cudaGraphClone(&mine, step.graph()));
+  LULL_CUDA(cudaGraphRetainUserObject(mine, object, 1, cudaGraphUserObjectMove));
+  job work = submit(*side_, {.graph = mine, .steps = 20});
+  LULL_CUDA(cudaGraphDestroy(mine));
+  train(work);
+  EXPECT_EQ(step.found(), step.expect(20));
+  EXPECT_TRUE(is_held) << "its kernels might have read it";
+  work = {};
+  EXPECT_TRUE(within_time([&] { return !is_held; }));
 }
 
 TEST_F(graph_as_side_work, of_one_step_is_over_in_the_next_bubble) {
