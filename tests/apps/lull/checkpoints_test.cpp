@@ -284,18 +284,18 @@ TEST_F(saved_jobs, of_a_task_that_has_ended_wait_for_the_others) {
 
 TEST_F(saved_jobs, killed_at_any_instant_go_on_from_the_last_file) {
   auto const command = [&](char const* model) {
-    return std::vector<std::string>{LULL_PROGRAM,
-                                    "run",
-                                    "--executor",
-                                    "threads",
-                                    "--checkpoint",
-                                    (folder_ / "killed").string(),
-                                    "--checkpoint-every",
-                                    "1ms",
-                                    "--resume",
-                                    "--task",
-                                    "mlp:hidden=64,epochs=" + std::to_string(trials(40)) +
-                                        ",losses=" + (folder_ / model).string()};
+    return std::vector<std::string>{
+        LULL_PROGRAM,
+        "run",
+        "--executor",
+        "threads",
+        "--checkpoint",
+        (folder_ / "killed").string(),
+        "--checkpoint-every",
+        "1ms",
+        "--resume",
+        "--task",
+        "mlp:hidden=64,epochs=" + std::to_string(trials(40)) + ",losses=" + (folder_ / model).string()};
   };
   ASSERT_EQ(test::program(command("whole.csv"), 0us), 0);
   counter_random const random{1, 0};
