@@ -26,12 +26,13 @@ class JobKeeper:
 
     def __init__(self, device: int) -> None:
         self._device = device
-        self._changing = threading.Lock()  # the next two
+        self._changing = threading.Condition()  # all that follows, up to the other lock; no job is looked at under it
         self._live: collections.deque[Job] = collections.deque()
         self._thread: threading.Thread | None = None
+        self._asked = self._looked = 0  # looks at all jobs that were asked for, and how many of these are over
+        self._ends = False
         self._settling = threading.RLock()  # held while jobs give back, and the next
         self._verifiable: collections.deque[Job] = collections.deque()
-        self._ends = threading.Event()
 
     def add(self, job: Job) -> None:
         with self._changing:
@@ -53,12 +54,25 @@ class JobKeeper:
                     is_settled = self._is_settled(job)
                 finally:  # Ctrl-C may come in between
                     if not is_settled:
-                        with self._changing:
-                            self._live.append(job)
+                        self.add(job)  # the thread may have ended meanwhile
+
+    def settle_within(self, seconds: float) -> None:
+        """As `settle`, but the keeper's thread does it, which may take longer: a result may be written to a slow
+        disk."""
+        with self._changing:
+            thread = self._thread
+            if thread is None or not thread.is_alive() or thread is threading.current_thread():
+                return
+            self._asked += 1
+            asked = self._asked
+            self._changing.notify_all()
+            self._changing.wait_for(lambda: self._looked >= asked or self._thread is None, seconds)
 
     def end(self) -> None:
         """From here on it touches no job. Waits for a result that is being written."""
-        self._ends.set()
+        with self._changing:
+            self._ends = True
+            self._changing.notify_all()
         with self._settling, self._changing:
             self._live.clear()
             self._verifiable.clear()
@@ -93,9 +107,15 @@ class JobKeeper:
             self._be_at_home()
         except Exception as why:  # a torch of another age
             log.warning("the thread that gives back what jobs took is on the first device: %s", why)
-        while binding.forks == forks and not self._ends.wait(LOOK_S):
+        while binding.forks == forks:
             with self._changing:
-                if not self._live:
+                self._changing.wait_for(lambda: self._ends or self._asked > self._looked, LOOK_S)
+                if self._ends or not self._live:
                     self._thread = None
+                    self._changing.notify_all()
                     return
-            self.settle(_MAX_LOOKED_AT)
+                asked = self._asked
+            self.settle(None if asked > self._looked else _MAX_LOOKED_AT)
+            with self._changing:
+                self._looked = asked
+                self._changing.notify_all()

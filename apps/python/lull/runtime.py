@@ -233,9 +233,16 @@ class Runtime(Made):
         if self._is_parents:
             return 0
         given = ctypes.c_uint64()
-        self._keeper.settle()
-        check(self._library.lull_keep_reserve(self._handle, in_ns(seconds), ctypes.byref(given)))
+        left_ns = self._left_after_settling(seconds)
+        check(self._library.lull_keep_reserve(self._handle, left_ns, ctypes.byref(given)))
         return given.value
+
+    def _left_after_settling(self, seconds):
+        """Jobs that are over give back first. Returns the nanoseconds that are left: at least half, since a job may
+        write a result meanwhile, and others are to be asked in time."""
+        at_most_ns, began_ns = in_ns(seconds), time.monotonic_ns()
+        self._keeper.settle_within(at_most_ns / 2e9)
+        return max(at_most_ns - (time.monotonic_ns() - began_ns), 0)
 
     @property
     def mode(self) -> str:
@@ -351,8 +358,8 @@ class Runtime(Made):
             return 0
         given = ctypes.c_uint64()
         wanted = bytes_of("bytes", bytes)
-        self._keeper.settle()
-        check(self._library.lull_give_back(self._handle, wanted, in_ns(seconds), ctypes.byref(given)))
+        left_ns = self._left_after_settling(seconds)
+        check(self._library.lull_give_back(self._handle, wanted, left_ns, ctypes.byref(given)))
         return given.value
 
     def drain(self, seconds: float | None = None) -> bool:

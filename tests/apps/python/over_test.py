@@ -62,13 +62,20 @@ class Over(unittest.TestCase):
     def test_memory_goes_where_nobody_looks(self):
         with self.harvest(LARGE) as side:
             self.train_until(lambda: side._runtime.drain(0))
-            handle, library = ctypes.c_void_p(), binding.load()
+            self.wait_for(lambda: self.is_room(side))
 
-            def is_room():
-                """Without the package, which would look."""
-                return library.lull_submit(side._runtime.handle, LARGE.encode(), None, ctypes.byref(handle)) == 0
+    def test_memory_goes_before_other_jobs_are_asked_for_theirs(self):
+        for ask in (lambda side: side.give_back(1), lambda side: side._runtime.keep_reserve()):
+            with mock.patch.object(job_keeper, "LOOK_S", 1000), self.harvest(LARGE) as side:
+                self.train_until(lambda: side._runtime.drain(0))
+                self.assertFalse(self.is_room(side))
+                ask(side)
+                self.assertTrue(self.is_room(side))
 
-            self.wait_for(is_room)
+    def is_room(self, side):
+        """Without the package, which would look."""
+        handle = ctypes.c_void_p()
+        return binding.load().lull_submit(side._runtime.handle, LARGE.encode(), None, ctypes.byref(handle)) == 0
 
     def test_a_result_is_written_when_the_job_has_finished(self):
         ranks = self.folder / "ranks.txt"
