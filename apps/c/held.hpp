@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <lull/apps/c/boundary.hpp>
-#include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/handle_table.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
@@ -41,8 +40,7 @@ struct held_job {
   bool is_task = false;
   bool is_fed = false;           // a graph that is
   std::optional<cut_graph> cut;  // of a graph
-  std::optional<checkpoint_name> saved_as;
-  std::unique_ptr<hosted_job> hosted;  // last, for it uses what is above
+  std::unique_ptr<hosted_job> hosted;
 };
 
 /// What a lull_memory* stands for.

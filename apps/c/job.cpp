@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/cuda/pool_memory.hpp>
@@ -98,18 +99,28 @@ void make_room(std::vector<std::uint64_t>& known) {
   known.reserve(known.size() + 1);
 }
 
+/// A job's checkpoints, and the name that they have: another's only when nobody can write the file any more.
+struct named_checkpoints {
+  named_checkpoints(lull_job_options const& asked, std::string const& job, std::chrono::nanoseconds every,
+                    task_request const& request, task_owner& owner, executor& machine)
+      : name(asked.checkpoint, job, asked.name != nullptr ? if_taken::refuse : if_taken::number),
+        saves(name.folder(), every, true, name.name(), request, owner, machine) {}
+
+  checkpoint_name name;
+  checkpoints saves;
+};
+
 /// Of a task that is prepared. Null: it is not to be saved.
-std::shared_ptr<checkpoints> checkpoints_of(held_job& job, task_request const& request, task_owner& owner,
-                                            std::string const& name, lull_job_options const& asked) {
+std::shared_ptr<job_saver> saver_of(held_job const& job, task_request const& request, task_owner& owner,
+                                    std::string const& name, lull_job_options const& asked) {
   if (asked.checkpoint == nullptr) return nullptr;
-  job.saved_as.emplace(asked.checkpoint, name, asked.name != nullptr ? if_taken::refuse : if_taken::number);
   auto const every = asked.checkpoint_every_ns != 0 ? nanoseconds_of(asked.checkpoint_every_ns) : between_saves;
-  return std::make_shared<checkpoints>(job.saved_as->folder(), every, true, job.saved_as->name(), request, owner,
-                                       *job.machine);
+  auto const made = std::make_shared<named_checkpoints>(asked, name, every, request, owner, *job.machine);
+  return {made, &made->saves};
 }
 
 /// What a task is made of: read, checked and on the machine.
-hosted_task prepared(held_job& job, task_request const& request, lull_job_options const& asked) {
+hosted_task prepared(held_job const& job, task_request const& request, lull_job_options const& asked) {
   hosted_task made;
   made.owner = entry_of(request).make(request.values);
   made.owner->check_outputs();
@@ -122,7 +133,7 @@ hosted_task prepared(held_job& job, task_request const& request, lull_job_option
   }
   made.job = described(*made.owner, asked);
   if (made.job.may_go_back = made.owner->may_give_way(); made.job.may_go_back) made.job.memory = memory;
-  made.saves = checkpoints_of(job, request, *made.owner, made.job.name, asked);
+  made.saves = saver_of(job, request, *made.owner, made.job.name, asked);
   made.another = [request] { return entry_of(request).make(request.values); };
   return made;
 }
@@ -245,12 +256,12 @@ lull_status lull_job_hold(lull_job* job, std::uint64_t at_most_ns) {
   return guarded("lull_job_hold", [&] {
     auto const one = alive<job_table>(job);
     return wait_in_pieces(one, at_most_ns,
-                          [&](std::chrono::nanoseconds piece) { return one->hosted->now().hold(piece); });
+                          [&](std::chrono::nanoseconds piece) { return one->hosted->current_job().hold(piece); });
   });
 }
 
 lull_status lull_job_let_go(lull_job* job) {
-  return guarded("lull_job_let_go", [&] { alive<job_table>(job)->hosted->now().let_go(); });
+  return guarded("lull_job_let_go", [&] { alive<job_table>(job)->hosted->current_job().let_go(); });
 }
 
 lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
@@ -261,7 +272,7 @@ lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
     if (never_runs(*one)) return;
     device_guard const here{*one->machine};
     patient_copies const however_late;  // a late copy is no error of a step that is fed
-    one->hosted->now().feed(fed);
+    one->hosted->current_job().feed(fed);
   });
 }
 
@@ -323,12 +334,13 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
     verification found{false, "the job is off: it never ran"};
     if (!never_runs(*one)) {
       require_finished(*one);
-      if (!one->hosted->can_verify()) {
+      verification const* const judged = one->hosted->verify();
+      if (judged == nullptr) {
         throw refusal{LULL_ERROR_STATE,
                       "what the task wrote is no longer there, and was more than is kept for this: verify the job "
                       "before you ask for its result"};
       }
-      found = one->hosted->verify();
+      found = *judged;
     }
     *ok = found.ok ? 1 : 0;
     give(found.message, text, size, needed);

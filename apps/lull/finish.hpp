@@ -18,7 +18,7 @@ struct ended_task {
   task_owner* finished = nullptr;       // the owner of a job that finished, with its arrays; null: none did
   std::function<verification()> judge;  // of all its jobs that finished
   checkpoints* saves = nullptr;
-  std::string save_problem = {};                         // why it was not saved any more
+  std::string save_problem = {};                         // why it was not saved the last time
   std::optional<std::vector<std::string>> written = {};  // by a job that finished before another began, as lines
 };
 

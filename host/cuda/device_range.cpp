@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/cuda/device_range.hpp>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 

@@ -72,7 +72,7 @@ void cuda_memory::wait() {
 }
 
 /// Whether Lull's stream is idle; waits some milliseconds for that.
-bool cuda_memory::is_idle() noexcept try {
+bool cuda_memory::is_idle() const noexcept try {
   constexpr int max_looks = 100;
   for (int looks = 0; !is_done(cudaStreamQuery(stream_.get())); ++looks) {
     if (looks == max_looks) return false;
@@ -181,8 +181,8 @@ void cuda_memory::release_now(void* memory) noexcept {
   drop_late();
 }
 
-/// Ranges that were released go where no copy or zeroing is under way; else with the next that comes or goes.
-void cuda_memory::drop_late() noexcept {
+/// Ranges that were released go where no copy or zeroing is under way; else when room is asked for next.
+void cuda_memory::drop_late() const noexcept {
   std::vector<std::unique_ptr<device_range>> late;
   {
     std::lock_guard const lock{mutex_};
@@ -223,6 +223,7 @@ bytes_taken cuda_memory::taken_bytes() const {
 }
 
 bytes_left cuda_memory::free_bytes() const {
+  drop_late();
   std::uint64_t free = device_free_bytes();
   free -= std::min<std::uint64_t>(free, reserve_bytes_);
   free -= free / 16;
@@ -287,6 +288,7 @@ bool cuda_memory::restore(void* memory) {
   cuda_device_guard const here{device_};
   device_range* const range = range_of(memory);
   if (range == nullptr || !range->is_away()) return false;
+  drop_late();
   take_from_account(range->bytes());
   try {
     require_unreserved(range->bytes());

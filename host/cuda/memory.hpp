@@ -72,12 +72,12 @@ class cuda_memory {
 
   void* take(std::size_t bytes, bool with_zeros);
   void release_now(void* memory) noexcept;
-  void drop_late() noexcept;
+  void drop_late() const noexcept;
   void take_from_account(std::uint64_t bytes);
   void give_to_account(std::uint64_t bytes) noexcept;
   void require_unreserved(std::size_t bytes) const;
   void wait();  // for the stream, without a call that blocks
-  bool is_idle() noexcept;
+  bool is_idle() const noexcept;
   std::unique_lock<std::timed_mutex> lock_staging();
   std::shared_ptr<stray_memory const> stray_for(std::size_t range_bytes);
   std::shared_ptr<stray_memory const> make_stray(bool with_large);
@@ -88,10 +88,10 @@ class cuda_memory {
   std::timed_mutex staging_mutex_;  // of the staging memory; held over a copy
   std::atomic<bool> late_{false};   // a copy was given up that may still come: staging memory is its own until then
   std::size_t const reserve_bytes_;
-  memory_account account_;  // whole ranges, small pieces, and what stray addresses lead into
+  mutable memory_account account_;  // whole ranges, small pieces, and what stray addresses lead into
   std::map<void*, allocation> allocated_;
-  std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use
-  std::shared_ptr<stray_memory const> stray_;               // behind the addresses of memory that is away
+  mutable std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use; they go when they can
+  std::shared_ptr<stray_memory const> stray_;                       // behind the addresses of memory that is away
   std::vector<pinned> pinned_;
   cuda_stream stream_;
   unsigned char* arena_host_ = nullptr;  // arena, then staging

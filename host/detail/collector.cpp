@@ -38,8 +38,13 @@ bool collector::collect(void const* at_work) {
   std::deque<bubble_report> found;
   for (bubble_source* const each : copying_) each->collect({found, clock_, at_work});
   copying_.clear();
-  reserve_more();  // before anybody reads of these bubbles
-  if (!found.empty()) keep(std::move(found));
+  try {
+    reserve_more();  // before anybody reads of these bubbles
+  } catch (...) {
+    keep(std::move(found));
+    throw;
+  }
+  keep(std::move(found));
   return true;
 }
 
@@ -50,6 +55,7 @@ void collector::begin(bool at_the_end) {
 }
 
 void collector::keep(std::deque<bubble_report> found) {
+  if (found.empty()) return;
   found.back().free_bytes = std::exchange(free_, std::nullopt);
   std::lock_guard const lock{mutex_};
   for (bubble_report& each : found) {

@@ -252,7 +252,8 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     stands = armed_;
     placed& now = placed_of(bubble);
     bool const ended = bubble < bubbles_ || !open_;
-    if (when == start_when::opened) now.launch = launch_state::waiting;  // it may be let go before it is enqueued
+    if (when == start_when::opened)
+      settle_launch(now, launch_state::waiting);  // it may be let go before it is enqueued
     // What ends these workers is not enqueued yet.
     if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
     for (armed_worker& each : stands) {
@@ -265,6 +266,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
   }
   std::array<std::uint64_t, places> blocks{};
   std::size_t worker = 0;
+  bool has_thrown = false;  // a wait may stand on the workers' stream all the same: it is let go like another
   auto const settle = [&] {
     std::lock_guard const lock{mutex_};
     placed& now = placed_of(bubble);
@@ -276,8 +278,8 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     counts_[counted::launches] += worker;
     if (worker != 0 && now.armed) ++counts_[counted::armed];
     if (bubble > decided_ && expected_before_launch(now)) now.where->opens.note(now.armed);
-    if (worker == 0) {
-      settle_launch(now, launch_state::none);
+    if (worker == 0 && !has_thrown) {
+      settle_launch(now, launch_state::no_workers);
     } else if (when == start_when::at_once) {
       settle_launch(now, launch_state::enqueued);
     }
@@ -291,6 +293,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
       blocks[worker++] = each.grid.blocks;
     }
   } catch (...) {
+    has_thrown = true;
     settle();
     throw;
   }
@@ -302,7 +305,7 @@ void gate::pass(std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
   placed& of = placed_of(bubble);
   if (bubble > decided_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
-  settle_launch(of, launch_state::none);
+  settle_launch(of, launch_state::no_workers);
   note_decided(bubble);
 }
 

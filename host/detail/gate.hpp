@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,8 +63,8 @@ enum class launch_state : std::uint8_t {
   waiting,   // they are enqueued, or are about to be, and wait on the device until it opens
   let_go,    // … until the host ended that wait: they leave at once, and are asked for again when it has opened
   enqueued,  // they work as soon as they are started
-  none,      // it gets none
-  out,       // they have left, and its records are being copied: it is never asked for again
+  no_workers,
+  out,  // they have left, and its records are being copied: it is never asked for again
 };
 
 /// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made
@@ -234,7 +233,7 @@ class gate final : public bubble_source {
   std::uint32_t value_;
   std::uint64_t bubbles_ = 0;  // opened by the host
   bool open_ = false;
-  std::uint64_t decided_ = 0;  // behind this one all are asked for, and none up to it
+  std::uint64_t decided_ = 0;  // later bubbles are asked for; of those up to it only the ones that were let go
   std::size_t let_go_ = 0;     // bubbles in that state
   std::uint64_t collected_ = 0;
   known last_;

@@ -73,10 +73,10 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       at.pass(asked->bubble);
       continue;
     }
-    bool const is_enqueued = std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) {
+    bool const is_on_stream = std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) {
       return each.at == &at && each.bubble == asked->bubble;
     });
-    if (is_enqueued) return now + look_after(now - asked->since);  // let go, and not seen to be out yet: it may work
+    if (is_on_stream) return now + look_after(now - asked->since);  // let go, and not seen to be out yet: it may work
     if (order_.size() >= (several_ && !policy_.in_line ? 1 : executor::max_in_flight)) {
       // A worker that could work at once is worth more than one that waits.
       if (several_ && asked->opened) limits_.end_all();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -28,9 +29,13 @@ void leave_behind(orphans what) noexcept {
   static std::mutex guard;
   // By pointer: moved, members would go in another order.
   static auto* const left = new std::vector<std::unique_ptr<orphans>>;
+  std::vector<std::unique_ptr<orphans>> over;  // these go behind the lock: that may take the machine long
   std::lock_guard const lock{guard};
   left->push_back(std::make_unique<orphans>(std::move(what)));
-  std::erase_if(*left, [](auto const& each) { return !each->for_ever && graphs_over(*each->captured); });
+  auto const first = std::stable_partition(
+      left->begin(), left->end(), [](auto const& each) { return each->for_ever || !graphs_over(*each->captured); });
+  std::move(first, left->end(), std::back_inserter(over));
+  left->erase(first, left->end());
 }
 
 }  // namespace lull::detail

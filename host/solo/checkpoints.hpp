@@ -31,7 +31,7 @@ class checkpoints final : public job_saver {
   void begin(detail::job_record& job) override;
   /// Where the job has done nothing since the file was written, it is left as it is.
   void save(detail::job_record& job) override;
-  /// … and not within a second.
+  /// Wants none within a second.
   void put_off() override;
   /// Saving takes at most a fifth of a job's time, however often it is asked for.
   bool wants_save() const override { return std::chrono::steady_clock::now() >= next_; }

@@ -10,7 +10,6 @@
 
 #include <lull/host/bubble.hpp>
 #include <lull/host/detail/deadline.hpp>
-#include <lull/host/detail/job_record.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/solo/bubble_lengths.hpp>
 #include <lull/host/solo/solo_bubbles.hpp>
@@ -66,7 +65,7 @@ class solo_job {
   void note_phases() {
     if (over_) return;
     found_.phases = std::max(found_.phases, hosted_.progress().phases);
-    found_.rounds = std::max(found_.rounds, hosted_.now().rounds());
+    found_.rounds = std::max(found_.rounds, hosted_.current_job().rounds());
   }
 
   /// One bubble of this length, or until `latest`, or until the blocks are out because the task is over or starves.
@@ -169,7 +168,7 @@ class solo_job {
   log_line const& log_;
   solo_run& found_;
   hosted_job hosted_;
-  std::optional<solo_bubbles> bubbles_;  // behind it, for their end is that of the job
+  std::optional<solo_bubbles> bubbles_;  // ends before it, for their end is that of the job
   bool starves_ = false;                 // as far as was seen
   bool failed_ = false;
   bool over_ = false;

@@ -13,8 +13,8 @@ namespace lull {
 namespace {
 
 /// Never freed, and reachable, so that a leak checker knows it for what it is.
-void leave_behind(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
-                  std::unique_ptr<feeder_thread> served) {
+void leave_alone_for_ever(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
+                          std::unique_ptr<feeder_thread> served) {
   using left = std::tuple<std::shared_ptr<task_owner>, std::unique_ptr<job_saving>, std::unique_ptr<feeder_thread>>;
   static std::mutex guard;
   static auto* const all = new std::vector<left>;
@@ -39,10 +39,10 @@ void hosted_job::end(std::chrono::steady_clock::time_point deadline) noexcept {
   handle_.cancel();
   auto const left = deadline - std::chrono::steady_clock::now();
   if (!handle_.wait(std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds{0})))
-    leave_behind(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
+    leave_alone_for_ever(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
 }
 
-job hosted_job::now() const {
+job hosted_job::current_job() const {
   std::lock_guard const lock{mutex_};
   return handle_;
 }
@@ -66,7 +66,7 @@ void hosted_job::submit(submit_function const& to, from begin) {
       std::lock_guard const lock{mutex_};
       brought_ = brought;
     }
-    made.resume();
+    if (!what_.is_paused) made.resume();
   }
   if (owner_ != nullptr) served_ = std::make_unique<feeder_thread>(*owner_, machine_, std::move(made));
 }
@@ -76,8 +76,8 @@ std::uint64_t hosted_job::items() const {
   return before_ + (handle_ ? handle_.progress().items - brought_ : 0);
 }
 
-void hosted_job::pause() { saving_ != nullptr ? saving_->pause() : now().pause(); }
-void hosted_job::resume() { saving_ != nullptr ? saving_->resume() : now().resume(); }
+void hosted_job::pause() { saving_ != nullptr ? saving_->pause() : current_job().pause(); }
+void hosted_job::resume() { saving_ != nullptr ? saving_->resume() : current_job().resume(); }
 
 void hosted_job::finish_serving() {
   if (std::unique_ptr<feeder_thread> const served = std::move(served_)) served->finish();
@@ -102,6 +102,7 @@ void hosted_job::save_at_end() {
 std::string const& hosted_job::result() {
   std::lock_guard const lock{results_};
   if (lines_) return *lines_;
+  if (owner_ == nullptr) throw usage_error{"job '" + what_.name + "' has no owner, and so no result"};
   finish_serving();
   device_guard const here{machine_};
   std::string all;
@@ -112,20 +113,16 @@ std::string const& hosted_job::result() {
   return *lines_;
 }
 
-verification const& hosted_job::verify() {
+verification const* hosted_job::verify() {
   std::lock_guard const lock{results_};
-  if (verdict_) return *verdict_;
-  finish_serving();
-  device_guard const here{machine_};
-  if (owner_ == nullptr && kept_ == nullptr) throw usage_error{"what the task wrote is no longer there"};
-  verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(machine_);
-  kept_.reset();
-  return *verdict_;
-}
-
-bool hosted_job::can_verify() {
-  std::lock_guard const lock{results_};
-  return verdict_ || owner_ != nullptr || kept_ != nullptr;
+  if (!verdict_ && owner_ == nullptr && kept_ == nullptr) return nullptr;
+  if (!verdict_) {
+    finish_serving();
+    device_guard const here{machine_};
+    verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(machine_);
+    kept_.reset();
+  }
+  return &*verdict_;
 }
 
 /// Of a task whose results are no arrays nobody could judge them later. Under the lock.

@@ -20,7 +20,7 @@
 
 namespace lull {
 
-/// A pointer to what its maker keeps for longer.
+/// Returns a pointer that owns nothing: its maker keeps the object for longer.
 template <class T>
 std::shared_ptr<T> borrowed(T* kept) {
   return {std::shared_ptr<void>{}, kept};
@@ -35,8 +35,9 @@ struct hosted_task {
 };
 
 /// The one keeper of a task: its owner, its job, or several one after another, the threads that serve and save it, and
-/// its result. Where its jobs run is up to who submits them. `submit`, `save…`, `look_after` and `finish_serving` come
-/// from one thread at a time, and so does the end; all else may be called from any.
+/// its result. Where its jobs run is up to who submits them. `progress`, `over`, `wait`, `items`, `pause`, `resume`,
+/// `cancel`, `current_job`, `save_problem`, `result` and `verify` may be called from any thread, the rest from one at a
+/// time. Who calls `result` or `verify` does not call `finish_serving`.
 class hosted_job {
  public:
   using submit_function = std::function<job(job_description)>;
@@ -59,16 +60,15 @@ class hosted_job {
   /// from what was saved, if anything was. Throws as `to` and job_saver::begin.
   void submit(submit_function const& to, from begin = from::where_saved);
 
-  job_progress progress() const { return now().progress(); }
-  bool over() const { return now().wait(std::chrono::nanoseconds{0}); }
-  bool wait(std::chrono::nanoseconds at_most) const { return now().wait(at_most); }
+  job_progress progress() const { return current_job().progress(); }
+  bool over() const { return current_job().wait(std::chrono::nanoseconds{0}); }
+  bool wait(std::chrono::nanoseconds at_most) const { return current_job().wait(at_most); }
   /// Of all its jobs, without what was saved earlier; counted when a job leaves its place.
   std::uint64_t items() const;
   void pause();
   void resume();
-  void cancel() { now().cancel(); }
-  /// The job of now.
-  job now() const;
+  void cancel() { current_job().cancel(); }
+  job current_job() const;
 
   /// Its owner has more input to come.
   bool is_served() const { return served_ != nullptr && !served_->over(); }
@@ -93,29 +93,27 @@ class hosted_job {
   /// Of a job that has finished: the owner's lines. The first call has it write them; then what was saved is forgotten,
   /// and what the task took goes back, but for what verifying it takes, in host memory. Throws as task_owner::write.
   std::string const& result();
-  /// Of a job that has finished. Throws usage_error where it cannot be verified any more.
-  verification const& verify();
-  /// False: `result` has given back what that takes, and it was more than is kept.
-  bool can_verify();
+  /// Of a job that has finished. Null: `result` has given back what that takes, and it was more than is kept.
+  verification const* verify();
 
  private:
   void give_back();
 
   executor& machine_;
+  mutable std::mutex mutex_;   // the next three
+  job handle_;                 // before all that has memory of the machine, which it keeps
+  std::uint64_t brought_ = 0;  // items by what was saved
+  std::uint64_t before_ = 0;   // items of earlier jobs
   job_description const what_;
   another_owner const another_;
   bool ended_ = false;
-  mutable std::mutex mutex_;   // the next three
-  job handle_;                 // before the owner, for it keeps the machine
-  std::uint64_t brought_ = 0;  // items by what was saved
-  std::uint64_t before_ = 0;   // items of earlier jobs
-  std::mutex results_;         // the next four, but for `owner`
+  std::mutex results_;  // the next four, but for `owner`
   std::shared_ptr<task_owner> owner_;
   std::unique_ptr<kept_result> kept_;  // what verifying takes once the owner has gone
   std::optional<std::string> lines_;
   std::optional<verification> verdict_;
   std::unique_ptr<job_saving> saving_;     // null: nothing is saved; uses the owner
-  std::unique_ptr<feeder_thread> served_;  // behind `saving_`, which may restore what is served
+  std::unique_ptr<feeder_thread> served_;  // ends before `saving_`, which may restore what is served
 };
 
 }  // namespace lull

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace lull {
@@ -67,6 +68,7 @@ void job_saving::save_at_end() {
 }
 
 void job_saving::start_thread() {
+  has_thread_ = true;
   thread_ = std::thread{[this] { work(); }};
 }
 
@@ -119,7 +121,8 @@ void job_saving::save(moment when) {
   std::string why;
   try {
     device_guard const here{machine_};
-    patient_copies const however_late;
+    std::optional<patient_copies> however_late;  // nobody waits for a thread of our own
+    if (has_thread_) however_late.emplace();
     saves_->save(detail::state_of(handle_));
   } catch (std::exception const& problem) {
     saves_->put_off();

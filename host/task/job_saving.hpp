@@ -51,7 +51,7 @@ class job_saving {
   /// Of a job that is over: waits until that thread is done, and removes what was saved. Its results are written, and
   /// nothing is saved any more.
   void forget();
-  /// A block of the job never leaves it: nothing is saved or logged from here on. Then this may never go.
+  /// A block of the job never leaves it: nothing is saved or logged from here on. Never destroy this then.
   void leave_alone();
   /// Why the job was not saved the last time; empty: it was.
   std::string problem() const;
@@ -76,6 +76,7 @@ class job_saving {
   bool saves_now_ = false;
   bool gives_up_ = false;  // nothing is saved any more
   std::string problem_;
+  bool has_thread_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -46,7 +46,7 @@ class JobKeeper:
         with self._settling:
             for _ in range(len(self._live) if most is None else min(most, len(self._live))):
                 with self._changing:
-                    if not self._live:
+                    if not self._live or self._ends:
                         return
                     job = self._live.popleft()
                 is_settled = False

@@ -353,7 +353,7 @@ class Runtime(Made):
 
     def give_back(self, bytes: int, seconds: float = 10) -> int:
         """Asks jobs for device memory, the lowest first. Returns how many bytes went back to the driver within so many
-        seconds."""
+        seconds. Jobs that are over give back first, for half of that time at most."""
         if self._is_parents:
             return 0
         given = ctypes.c_uint64()

@@ -46,12 +46,12 @@ inline lull_job* starving_job(lull_runtime* of, std::string name) {
   job_description what = threads_job(starving_task{});
   what.name = std::move(name);
   what.memory = std::make_shared<job_memory>();
-  made->hosted = std::make_unique<hosted_job>(*made->machine, hosted_task{what});
-  made->hosted->submit([&](job_description described) {
+  {
     job_memory::scope const its{what.memory};
-    described.keeps = std::make_shared<machine_array<char>>(*made->machine, std::size_t{1} << 20);
-    return side->side->submit(std::move(described));
-  });
+    what.keeps = std::make_shared<machine_array<char>>(*made->machine, std::size_t{1} << 20);
+  }
+  made->hosted = std::make_unique<hosted_job>(*made->machine, hosted_task{std::move(what)});
+  made->hosted->submit([&](job_description described) { return side->side->submit(std::move(described)); });
   std::uint64_t const number = c::job_table::insert(std::move(made));
   std::lock_guard const lock{side->mutex};
   side->jobs.push_back(number);

@@ -218,6 +218,23 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   collect();
 }
 
+/// On a device the wait stands on the workers' stream before the launch that fails.
+TEST_F(gate_of_a_stream, lets_a_wait_go_whose_launch_has_failed) {
+  halt stands;
+  trainer_.enqueue(stands.operation());
+  bubble_id const id = open();
+  close(id);
+  seen_.throws_in = "launch";
+  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, waiting::beside), device_error);
+  seen_.throws_in.clear();
+  gate_.release(id.bubble);
+  EXPECT_EQ(gate_.counts()[counted::released], 1U);
+  await_that([&] { return machine_.workers_done(); });
+  stands.let_go();
+  trainer_.synchronize();
+  collect();
+}
+
 TEST_F(gate_of_a_stream, waits_for_nothing_once_the_limits_of_waits_are_gone) {
   halt stands;
   trainer_.enqueue(stands.operation());
