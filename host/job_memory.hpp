@@ -23,11 +23,11 @@ class job_memory {
   job_memory(job_memory const&) = delete;
   job_memory& operator=(job_memory const&) = delete;
 
-  /// Bytes of the pieces that can go, on the machine or away.
+  /// What the pieces that can go take of the machine, there or away.
   std::uint64_t bytes() const {
     std::lock_guard const lock{mutex_};
     return std::accumulate(pieces_.begin(), pieces_.end(), std::uint64_t{0}, [](std::uint64_t sum, auto const& each) {
-      return sum + (each.second.can_go ? each.second.bytes : 0);
+      return sum + (each.second.can_go ? each.second.takes : 0);
     });
   }
 
@@ -54,6 +54,7 @@ class job_memory {
   static std::shared_ptr<job_memory> const& of_this_thread() { return current(); }
   struct piece {
     std::size_t bytes = 0;
+    std::uint64_t takes = 0;   // of the machine, which may round up
     bool can_go = false;       // by machine_memory::withdraw
     std::uint64_t number = 0;  // of all that came: another piece may get the addresses of one that went
     bool operator==(piece const&) const = default;
@@ -61,7 +62,7 @@ class job_memory {
   using piece_map = std::map<void*, piece>;
   void add(void* at, piece const& made) {
     std::lock_guard const lock{mutex_};
-    pieces_[at] = {made.bytes, made.can_go, ++came_};
+    pieces_[at] = {made.bytes, made.takes, made.can_go, ++came_};
   }
   /// Takes the piece out, and calls `release`: at once, or where the memory is being moved, when that has ended, on the
   /// thread that moves it. Does not wait.

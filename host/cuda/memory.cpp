@@ -144,7 +144,7 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
   try {
     if (with_zeros) LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
     if (with_zeros) wait();  // other streams use it next
-    if (of_job != nullptr) of_job->add(memory, {bytes, is_range});
+    if (of_job != nullptr) of_job->add(memory, {bytes, taken, is_range});
   } catch (...) {  // the zeroing may still come: `release` sees to that
     release_now(memory);
     throw;

@@ -292,7 +292,7 @@ void job_memories::withdraw(tenant& of) {
       auto const saved = of.copied.find(at);
       if (!piece.can_go || saved == of.copied.end() || saved->second != piece) continue;
       machine_.withdraw(at);
-      went += piece.bytes;
+      went += piece.takes;
     }
   }
   if (free_ <= ~went) free_ += went;

@@ -43,7 +43,7 @@ void* threads_executor::allocate(std::size_t bytes) {
     }
   }
   if (memory == nullptr) throw limit_error{"out of memory: " + std::to_string(bytes) + " bytes"};
-  if (of_job != nullptr) of_job->add(memory, {bytes, bytes >= min_leaving_bytes});
+  if (of_job != nullptr) of_job->add(memory, {bytes, bytes, bytes >= min_leaving_bytes});
   return memory;
 }
 

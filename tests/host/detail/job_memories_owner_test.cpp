@@ -98,10 +98,10 @@ TEST_F(job_memories, that_is_asked_for_during_a_tick_is_not_refused_before_the_n
 TEST(job_memory, knows_a_piece_that_came_to_the_addresses_of_another) {
   job_memory memory;
   int there = 0;
-  memory.add(&there, {64 * kib, true});
+  memory.add(&there, {64 * kib, 64 * kib, true});
   auto const before = memory.pieces();
   memory.remove(&there, [] {});
-  memory.add(&there, {64 * kib, true});
+  memory.add(&there, {64 * kib, 64 * kib, true});
   EXPECT_NE(memory.pieces(), before) << "the old one's contents would be copied over it";
 }
 
@@ -109,7 +109,7 @@ TEST(job_memory, releases_a_piece_that_moves_when_the_move_has_ended) {
   job_memory memory;
   int there = 0;
   bool released = false;
-  memory.add(&there, {64 * kib, true});
+  memory.add(&there, {64 * kib, 64 * kib, true});
   {
     job_memory::move const still{memory};
     memory.remove(&there, [&] { released = true; });
