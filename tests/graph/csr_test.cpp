@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/support/effort.hpp>
 
 namespace lull {
 namespace {
@@ -141,7 +142,7 @@ TEST(MakeCsr, EqualsTheObviousWay) {
     for (std::size_t const blocks : {1U, 70U}) {
       for (auto const mirrored : {mirror::none, mirror::off_diagonal, mirror::all}) {
         for (bool const weighted : {false, true}) {
-          expect_the_obvious(random_list(vertices, blocks, 3000, weighted), vertices, mirrored);
+          expect_the_obvious(random_list(vertices, blocks, trials(3000), weighted), vertices, mirrored);
         }
       }
     }

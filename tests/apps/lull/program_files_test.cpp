@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/tests/apps/lull/program.hpp>
+#include <lull/tests/support/effort.hpp>
 
 namespace lull {
 namespace {
@@ -158,8 +159,9 @@ TEST_F(program, a_job_that_cannot_be_saved_goes_on_and_says_so) {
     std::string const saved = file(more.empty() ? "saved" : "both_saved");
     std::filesystem::create_directories(saved);
     std::filesystem::create_symlink("nowhere/at all", saved + "/mlp.safetensors");
-    outcome const found = ask("run --executor threads --task mlp:epochs=200,hidden=16,model=" + saved + "_model" +
-                              more + " --checkpoint-every 1ms --checkpoint " + saved);
+    outcome const found =
+        ask("run --executor threads --task mlp:epochs=" + std::to_string(trials(200)) + ",hidden=16,model=" + saved +
+            "_model" + more + " --checkpoint-every 1ms --checkpoint " + saved);
     EXPECT_EQ(found.code, 1) << found.text;
     for (char const* const each : {"job 'mlp' is not saved, which is tried again: ", "NOT SAVED: "})
       EXPECT_NE(found.text.find(each), std::string::npos) << found.text;
