@@ -17,9 +17,9 @@ if [[ $# -gt 1 || ${1:---all} != --all ]]; then
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if ((all)); then
-  echo "test.sh: takes about an hour on two cores without a compiler cache, half of it with one"
+  echo "test.sh: takes about 40 minutes on two cores without a compiler cache, half of it with one"
 else
-  echo "test.sh: takes about 15 minutes on two cores without a compiler cache, a few with one; --all runs everything, in an hour"
+  echo "test.sh: takes about 15 minutes on two cores without a compiler cache, a few with one; --all runs everything, in 40"
 fi
 scripts/setup.sh
 

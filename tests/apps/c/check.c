@@ -6,7 +6,7 @@
 lull_runtime* start(lull_mode mode) {
   lull_options options = LULL_OPTIONS;
   lull_runtime* side = NULL;
-  alarm(120); /* ends a test that hangs */
+  alarm(240); /* ends a test that hangs */
   options.executor = LULL_EXECUTOR_THREADS;
   options.mode = mode;
   options.processors = 2;
