@@ -3,8 +3,6 @@
 // nothing is trained and while a bubble comes every so often. On CPU threads, so that it runs anywhere; what workers
 // take is the same for all numbers of jobs, and is in the figures. One JSON object on standard output.
 //   queued_jobs --jobs 4000 --every-us 10000
-#include <time.h>
-
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -15,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <lull/bench/step/others_percent.hpp>
 #include <lull/bench/step/process.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
@@ -34,22 +33,6 @@ struct arguments {
   int limit = 120;
 };
 
-double seconds_of(clockid_t of) {
-  timespec now{};
-  clock_gettime(of, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-/// Share of a core that others than the calling thread take while it does `work` over and over.
-template <class Work>
-double others_percent(std::chrono::seconds time, Work&& work) {
-  auto const others = [] { return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID); };
-  double const from = seconds_of(CLOCK_MONOTONIC);
-  double const before = others();
-  while (seconds_of(CLOCK_MONOTONIC) - from < static_cast<double>(time.count())) work();
-  return 100 * (others() - before) / (seconds_of(CLOCK_MONOTONIC) - from);
-}
-
 json run(arguments const& with) {
   json found;
   for (std::size_t const jobs : {std::size_t{1}, with.jobs}) {
@@ -62,9 +45,9 @@ json run(arguments const& with) {
     std::this_thread::sleep_for(200ms);  // the others are queued
     std::string const name = "jobs_" + std::to_string(jobs);
     std::chrono::seconds const time{with.seconds};
-    found[name]["no_bubbles_percent"] = others_percent(time, [] { std::this_thread::sleep_for(10ms); });
+    found[name]["no_bubbles_percent"] = bench::others_percent(time, [] { std::this_thread::sleep_for(10ms); });
     auto next = std::chrono::steady_clock::now();
-    found[name]["bubbles_percent"] = others_percent(time, [&] {
+    found[name]["bubbles_percent"] = bench::others_percent(time, [&] {
       {
         bubble const inside{side, &trainer, site{"wait"}};
         trainer.enqueue([] { std::this_thread::sleep_for(100us); });

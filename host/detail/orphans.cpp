@@ -29,7 +29,7 @@ void leave_behind(orphans what) noexcept {
   static std::mutex guard;
   // By pointer: moved, members would go in another order.
   static auto* const left = new std::vector<std::unique_ptr<orphans>>;
-  std::vector<std::unique_ptr<orphans>> over;  // these go behind the lock: that may take the machine long
+  std::vector<std::unique_ptr<orphans>> over;  // these go after the lock: that may take the machine long
   std::lock_guard const lock{guard};
   left->push_back(std::make_unique<orphans>(std::move(what)));
   auto const first = std::stable_partition(

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
@@ -41,7 +40,7 @@ struct hosted_task {
 class hosted_job {
  public:
   using submit_function = std::function<job(job_description)>;
-  using log_line = std::function<void(std::string_view)>;
+  using log_line = job_saving::log_line;
   static constexpr std::chrono::seconds max_goodbye{10};
 
   /// Nothing runs yet. The machine outlives this. `log`: as of job_saving.

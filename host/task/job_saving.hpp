@@ -70,13 +70,13 @@ class job_saving {
   std::string const name_;
   std::shared_ptr<job_memory> const memory_;
   log_line const log_;
+  bool has_thread_ = false;
   mutable std::mutex mutex_;  // all that follows, but for the thread
   job handle_;
   bool owner_pauses_ = false;
   bool saves_now_ = false;
   bool gives_up_ = false;  // nothing is saved any more
   std::string problem_;
-  bool has_thread_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 

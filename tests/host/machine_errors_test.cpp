@@ -38,7 +38,7 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
 }
 
 /// The edge is there, and closes by that id alone.
-TEST_F(runtime_recorded, a_bubble_keeps_its_id_where_opening_it_fails_behind_its_edge) {
+TEST_F(runtime_recorded, a_bubble_keeps_its_id_where_opening_it_fails_after_its_edge) {
   auto const side = make(options(runtime_mode::on, launch_time::at_open));
   job const task = submit(*side, "a");
   await(task, job_state::placed);

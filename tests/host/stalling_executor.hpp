@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <lull/host/threads/executor.hpp>
 
@@ -49,6 +50,27 @@ class stall {
   std::string name_;
   bool hangs_ = false;
 };
+
+/// The calls that can, each of them as a Call{name}: while side work runs …
+template <class Call>
+std::vector<Call> calls_that_stall() {
+  std::vector<Call> all;
+  for (char const* const each : {"allocate",     "release",      "device_free_bytes",
+                                 "withdraw",     "restore",      "map",
+                                 "write",        "publish",      "copy_in",
+                                 "copy_out",     "done",         "look_at",
+                                 "open_edge",    "close_edge",   "launch",
+                                 "workers_left", "note",         "between",
+                                 "capture_of",   "capture_open", "capture_close",
+                                 "capture_keep", "load",         "exchange"})
+    all.push_back(Call{each});
+  return all;
+}
+/// … and while bubbles are observed; `mode`: in the caller's words.
+template <class Call, class Mode>
+std::vector<Call> observed_calls_that_stall(Mode mode) {
+  return {Call{"length", mode}, Call{"open_edge", mode}};
+}
 
 /// A threads executor whose calls can hang, as a driver's do in front of a full queue, or while it unmaps memory.
 class stalling_executor final : public threads_executor {

@@ -191,21 +191,9 @@ TEST(quiet, is_not_while_a_job_is_being_put_into_a_place) {
 
 std::string name_of_test(testing::TestParamInfo<stuck_call> const& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(on, stuck,
-                         testing::Values(stuck_call{"allocate"}, stuck_call{"release"}, stuck_call{"device_free_bytes"},
-                                         stuck_call{"withdraw"}, stuck_call{"restore"}, stuck_call{"map"},
-                                         stuck_call{"write"}, stuck_call{"publish"}, stuck_call{"copy_in"},
-                                         stuck_call{"copy_out"}, stuck_call{"done"}, stuck_call{"look_at"},
-                                         stuck_call{"open_edge"}, stuck_call{"close_edge"}, stuck_call{"launch"},
-                                         stuck_call{"workers_left"}, stuck_call{"note"}, stuck_call{"between"},
-                                         stuck_call{"capture_of"}, stuck_call{"capture_open"},
-                                         stuck_call{"capture_close"}, stuck_call{"capture_keep"}, stuck_call{"load"},
-                                         stuck_call{"exchange"}),
-                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(on, stuck, testing::ValuesIn(calls_that_stall<stuck_call>()), name_of_test);
 INSTANTIATE_TEST_SUITE_P(observe, stuck,
-                         testing::Values(stuck_call{"length", runtime_mode::observe},
-                                         stuck_call{"open_edge", runtime_mode::observe}),
-                         name_of_test);
+                         testing::ValuesIn(observed_calls_that_stall<stuck_call>(runtime_mode::observe)), name_of_test);
 
 }  // namespace
 }  // namespace lull

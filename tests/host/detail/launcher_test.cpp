@@ -121,6 +121,20 @@ class launching_on_one_stream : public launching {
   }
 };
 
+TEST_F(launching, no_wait_is_let_go_before_an_earlier_one) {
+  gate& of = gate_of(0);
+  for (int i = 0; i < 2; ++i) bubble(0);
+  {
+    wait_limits limits;
+    limits.add(of, 1, std::chrono::steady_clock::now() + 1h);
+    of.launch(1, start_when::opened, waiting::beside);
+    limits.add(of, 2, std::chrono::steady_clock::now() + 1ms);
+    of.launch(2, start_when::opened, waiting::beside);
+    EXPECT_FALSE(within_time([&] { return of.counts()[counted::released] != 0; }, 200ms));
+  }
+  EXPECT_EQ(of.counts()[counted::released], 2U);
+}
+
 TEST_F(launching, several_workers_wait_where_the_other_stream_has_had_no_bubble_for_a_second) {
   start({.armed_ahead = 10s, .shared_overdue = 10s});
   for (int i = 0; i < 2; ++i) bubble(0);
