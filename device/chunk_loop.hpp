@@ -8,9 +8,9 @@
 namespace lull {
 
 /// The loop of a block whose leader claims each chunk for the team.
-template <class World, side_task Task, machine Machine>
-class chunk_loop : resident<World, Task, Machine> {
-  using base = resident<World, Task, Machine>;
+template <class World, side_task Task, block Block>
+class chunk_loop : resident<World, Task, Block> {
+  using base = resident<World, Task, Block>;
   using base::block_, base::kept_, base::open_next, base::task, base::words;
 
  public:
@@ -19,7 +19,7 @@ class chunk_loop : resident<World, Task, Machine> {
   /// Collective. Returns when the block has to leave.
   LULL_HD void run() const noexcept {
     bool const leads = block_.rank() == 0;
-    team<World, Machine> members{block_, words(), kept_.claims.stays(), &kept_.hand};
+    team<World, Block> members{block_, words(), kept_.claims.stays(), &kept_.hand};
     do {
       directive const now = kept_.next;
       if (now.what == action::advance) {
@@ -39,7 +39,7 @@ class chunk_loop : resident<World, Task, Machine> {
 
  private:
   /// Collective. Returns false if the chunk was handed back.
-  LULL_HD bool run_chunk(team<World, Machine>& members, directive const& now) const noexcept {
+  LULL_HD bool run_chunk(team<World, Block>& members, directive const& now) const noexcept {
     chunk const piece{kept_.claims.at(), now.begin, now.begin + now.count};
     for (bool must_finish = false;; must_finish = true) {
       members.begin_chunk(must_finish);

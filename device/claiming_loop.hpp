@@ -9,9 +9,9 @@ namespace lull {
 
 /// The loop of a block whose task claims further chunks by itself. It keeps nothing in registers across calls of the
 /// task.
-template <class World, side_task Task, machine Machine>
-class claiming_loop : resident<World, Task, Machine> {
-  using base = resident<World, Task, Machine>;
+template <class World, side_task Task, block Block>
+class claiming_loop : resident<World, Task, Block> {
+  using base = resident<World, Task, Block>;
   using base::block_, base::kept_, base::open_next, base::task, base::words;
 
  public:
@@ -23,7 +23,7 @@ class claiming_loop : resident<World, Task, Machine> {
       if (kept_.next.what == action::advance) {
         if constexpr (has_advance<Task>) {
           task().advance(kept_.claims.at(),
-                         streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+                         streaming_team<World, Block>{block_, words(), nullptr, nullptr});  // which never leaves
           open_next();
         }
       } else {
@@ -35,7 +35,7 @@ class claiming_loop : resident<World, Task, Machine> {
   }
 
  private:
-  LULL_HD streaming_team<World, Machine> claimers() const noexcept {
+  LULL_HD streaming_team<World, Block> claimers() const noexcept {
     return {block_, words(), &kept_.claims, &kept_.hand};
   }
 

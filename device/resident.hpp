@@ -27,12 +27,12 @@ struct kept_inside {
 };
 
 /// A block that is inside: what both loops (chunk_loop.hpp, claiming_loop.hpp) work with.
-template <class World, side_task Task, machine Machine>
+template <class World, side_task Task, block Block>
 class resident {
  public:
   using kept = kept_inside<World, Task>;
 
-  LULL_HD resident(worker_params const& params, Machine const& block, kept& inside) noexcept
+  LULL_HD resident(worker_params const& params, Block const& block, kept& inside) noexcept
       : params_(params), block_(block), kept_(inside) {}
 
  protected:
@@ -47,7 +47,7 @@ class resident {
   }
 
   worker_params const& params_;
-  Machine const& block_;
+  Block const& block_;
   kept& kept_;
 };
 

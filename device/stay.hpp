@@ -13,10 +13,10 @@ namespace lull {
 
 /// How one block comes into a bubble's slot and out of it again; its leader calls `enter` and `leave`. `Kept` is what
 /// the block keeps while it is inside, with `claims` and `record` among it.
-template <class World, class Kept, machine Machine>
+template <class World, class Kept, block Block>
 class stay {
  protected:
-  LULL_HD stay(worker_params const& params, Machine const& block) noexcept
+  LULL_HD stay(worker_params const& params, Block const& block) noexcept
       : params_(params), block_(block), kept_(block_.template keep<Kept>()) {}
 
   LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line}; }
@@ -87,7 +87,7 @@ class stay {
   }
 
   worker_params const& params_;
-  Machine const block_;
+  Block const block_;
   Kept& kept_;
 
  private:

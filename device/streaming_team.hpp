@@ -37,15 +37,15 @@ struct chunks_in_hand {
 
 /// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all
 /// that there is room for.
-template <class World, machine Machine>
-class streaming_team : public team_of_machine<Machine> {
+template <class World, block Block>
+class streaming_team : public team_of_block<Block> {
  public:
   using world = World;
   using claims = claimer<World, rare_code::inlined>;
 
   /// Both null: ordinary code, or an advance, which have nothing to claim and nothing to leave for.
-  LULL_HD streaming_team(Machine const& block, exit_words words, claims* of, chunks_in_hand<World>* hand) noexcept
-      : team_of_machine<Machine>(block), words_(words), claims_(of), hand_(hand) {}
+  LULL_HD streaming_team(Block const& block, exit_words words, claims* of, chunks_in_hand<World>* hand) noexcept
+      : team_of_block<Block>(block), words_(words), claims_(of), hand_(hand) {}
 
   LULL_HD bool stay_ended() const noexcept {
     if (must_finish()) return false;

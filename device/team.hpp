@@ -13,7 +13,7 @@ namespace lull {
 /// What a machine gives a team: its threads, a barrier, storage, and the collectives. One implementation a world:
 /// a block on a GPU (host/cuda/block.cuh), one or more threads on a CPU (host/threads/block.hpp).
 template <class M>
-concept machine = requires(M const& block) {
+concept block = requires(M const& block) {
   { block.rank() } -> std::convertible_to<int>;
   { block.size() } -> std::convertible_to<int>;
   { block.blocks() } -> std::convertible_to<std::uint64_t>;  // of the launch
@@ -34,10 +34,10 @@ concept machine = requires(M const& block) {
 };
 
 /// What every team has of its machine.
-template <machine Machine>
-class team_of_machine {
+template <block Block>
+class team_of_block {
  public:
-  LULL_HD explicit team_of_machine(Machine const& block) noexcept : block_(block) {}
+  LULL_HD explicit team_of_block(Block const& block) noexcept : block_(block) {}
 
   LULL_HD int rank() const noexcept { return block_.rank(); }
   LULL_HD int size() const noexcept { return block_.size(); }
@@ -53,19 +53,18 @@ class team_of_machine {
   }
 
  protected:
-  Machine const& block_;
+  Block const& block_;
 };
 
 /// The threads that run a chunk together, as a task sees them: the machine's collectives and `leaving()`.
-template <class World, machine Machine>
-class team : public team_of_machine<Machine> {
+template <class World, block Block>
+class team : public team_of_block<Block> {
  public:
   using world = World;
 
   /// `stays` and `looked` are rank 0's, in the block's storage; the latter is written where a chunk is left.
-  LULL_HD team(Machine const& block, exit_words words, exit_check<World> const& stays,
-               exit_look<World>* looked) noexcept
-      : team_of_machine<Machine>(block), words_(words), stays_(stays), looked_(looked) {}
+  LULL_HD team(Block const& block, exit_words words, exit_check<World> const& stays, exit_look<World>* looked) noexcept
+      : team_of_block<Block>(block), words_(words), stays_(stays), looked_(looked) {}
 
   /// Collective: has something ended the stay? Once true, the chunk will be handed back: return, and store nothing
   /// more.

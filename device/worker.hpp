@@ -15,13 +15,13 @@ namespace lull {
 
 /// The resident loop of one block in one bubble. All threads of the block run it; rank 0, the *leader*, keeps the
 /// protocol (claimer.hpp), and the others learn its directives through the machine's storage.
-template <class World, side_task Task, machine Machine>
-class worker : stay<World, kept_inside<World, Task>, Machine> {
-  using base = stay<World, kept_inside<World, Task>, Machine>;
+template <class World, side_task Task, block Block>
+class worker : stay<World, kept_inside<World, Task>, Block> {
+  using base = stay<World, kept_inside<World, Task>, Block>;
   using base::block_, base::enter, base::kept_, base::leave, base::params_, base::words;
 
  public:
-  LULL_HD worker(worker_params const& params, Machine const& block) noexcept : base(params, block) {}
+  LULL_HD worker(worker_params const& params, Block const& block) noexcept : base(params, block) {}
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
@@ -38,8 +38,7 @@ class worker : stay<World, kept_inside<World, Task>, Machine> {
 
  private:
   using kept = kept_inside<World, Task>;
-  using loop =
-      std::conditional_t<kept::task_claims, claiming_loop<World, Task, Machine>, chunk_loop<World, Task, Machine>>;
+  using loop = std::conditional_t<kept::task_claims, claiming_loop<World, Task, Block>, chunk_loop<World, Task, Block>>;
 
   /// Collective. A copy for the team: read where the slot is, it would be loaded again behind every store to the same
   /// kind of memory, and a copy for each thread would take registers.

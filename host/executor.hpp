@@ -36,7 +36,7 @@ struct placement {
   int owned_processors = 0;  // of them, those that workers may use
   int reserved_later = 0;    // after a trainer's kernel waited for side work; not in owned_processors
   int device = 0;            // which CUDA device
-  std::string how{};         // "green context", "rooms by SM id", …
+  std::string how{};         // "green context", "reserved groups by SM id", …
   std::string gpu{};         // what its driver calls it
   std::string pci_bus_id{};  // of that GPU, as CUDA writes it
 };
@@ -156,9 +156,9 @@ class patient_copies {
 
 /// Memory of a machine, and copies to and from it. For set-up and our own threads; a call blocks until its copy is
 /// done, unless its comment says otherwise.
-class machine_memory {
+class device_memory {
  public:
-  virtual ~machine_memory() = default;
+  virtual ~device_memory() = default;
 
   /// Returns zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;
@@ -285,7 +285,7 @@ class plain_streams {
 /// Calls that are *enqueue only* do not block, allocate or synchronise. They may come from any thread, one at a time
 /// for a stream. The others are for set-up and for our own threads. They wait only for Lull's own work, unless their
 /// comment says otherwise.
-class executor : public machine_memory, public bubble_streams, public bubble_graphs, public plain_streams {
+class executor : public device_memory, public bubble_streams, public bubble_graphs, public plain_streams {
  public:
   virtual executor_kind kind() const noexcept = 0;
   virtual placement place() const = 0;
@@ -315,28 +315,28 @@ class executor : public machine_memory, public bubble_streams, public bubble_gra
 /// While it lives, the calling thread works on the executor's device.
 class device_guard {
  public:
-  explicit device_guard(executor& machine) : machine_(machine), from_(machine.adopt_thread()) {}
-  ~device_guard() { machine_.restore_thread(from_); }
+  explicit device_guard(executor& executor) : executor_(executor), from_(executor.adopt_thread()) {}
+  ~device_guard() { executor_.restore_thread(from_); }
   device_guard(device_guard const&) = delete;
   device_guard& operator=(device_guard const&) = delete;
   thread_state from() const noexcept { return from_; }
 
  private:
-  executor& machine_;
+  executor& executor_;
   thread_state from_;
 };
 
 struct executor_options {
   std::optional<executor_kind> kind;  // none: cuda if a device answers, else threads
   int device = 0;
-  int rooms = 2;                       // groups of SMs kept off; 0: none
-  bool solo = false;                   // nothing else uses the machine: with no rooms and no cap, workers may fill it
+  int reserved_groups = 2;  // groups of SMs kept off; 0: none
+  bool solo = false;        // nothing else uses the machine: with no reserved groups and no cap, workers may fill it
   std::size_t memory_limit_bytes = 0;  // 0: no limit
   std::size_t reserve_bytes = 0;       // of the device's memory, left free for the trainer
   int processors = 0;                  // at most so many for workers; 0: all that are not kept off
   int team_width = 1;                  // threads of a block on the threads executor
   edge_setter closes = edge_setter::memory_operation;
-  bool green_context = true;  // false: rooms by SM id, as where green contexts do not work
+  bool green_context = true;  // false: reserved groups by SM id, as where green contexts do not work
 };
 
 /// Throws usage_error, with the reason, when this build or machine does not have the executor that `kind` asks for.

@@ -55,7 +55,7 @@ class job_memory {
   struct piece {
     std::size_t bytes = 0;
     std::uint64_t takes = 0;   // of the machine, which may round up
-    bool can_go = false;       // by machine_memory::withdraw
+    bool can_go = false;       // by device_memory::withdraw
     std::uint64_t number = 0;  // of all that came: another piece may get the addresses of one that went
     bool operator==(piece const&) const = default;
   };

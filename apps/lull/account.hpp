@@ -11,9 +11,9 @@ namespace lull {
 
 /// What the task does alone: what harvest is measured by.
 struct solo_speed {
-  double items_per_s = 0;             // on all processors
-  double items_per_s_with_rooms = 0;  // with the same rooms kept off
-  double wait_share = 0;              // of its blocks' time that waiting for a phase takes there, too
+  double items_per_s = 0;                  // on all processors
+  double items_per_s_beside_reserved = 0;  // with the same reserved groups kept off
+  double wait_share = 0;                   // of its blocks' time that waiting for a phase takes there, too
 };
 
 /// What one task did in bubbles.

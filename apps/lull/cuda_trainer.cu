@@ -30,7 +30,7 @@ class cuda_trainer final : public stage_trainer {
     LULL_CUDA(cudaSetDevice(device));
     stream_ = cuda_stream{0};  // the priority that a trainer's streams have by default
     trainer::load();
-    workspace_ = device_memory{workspace_bytes};
+    workspace_ = device_buffer{workspace_bytes};
     cublasHandle_t handle = nullptr;
     check(cublas_.create(&handle), "cublasCreate");
     products_handle_.reset(handle);
@@ -52,11 +52,11 @@ class cuda_trainer final : public stage_trainer {
     late_.clear();
     iteration_ = 0;
     if (iterations > iteration_capacity_) {
-      iteration_stamps_ = device_memory{iterations * sizeof(iteration_moments)};
+      iteration_stamps_ = device_buffer{iterations * sizeof(iteration_moments)};
       iteration_capacity_ = iterations;
     }
     if (waits > wait_capacity_) {
-      wait_stamps_ = device_memory{waits * sizeof(trainer::stamps)};
+      wait_stamps_ = device_buffer{waits * sizeof(trainer::stamps)};
       wait_capacity_ = waits;
     }
     LULL_CUDA(cudaMemsetAsync(iteration_stamps_.get(), 0, iterations * sizeof(iteration_moments), stream_.get()));
@@ -141,7 +141,7 @@ class cuda_trainer final : public stage_trainer {
     size_ = size;
     std::uint64_t const count = static_cast<std::uint64_t>(size) * static_cast<std::uint64_t>(size);
     for (std::uint64_t m = 0; m < 3; ++m) {
-      matrices_[m] = device_memory{count * 2};
+      matrices_[m] = device_buffer{count * 2};
       trainer::fill_random_bf16(stream_.get(), matrices_[m].get(), count, m * count);
     }
   }
@@ -184,13 +184,13 @@ class cuda_trainer final : public stage_trainer {
   }
 
   cuda_stream stream_;
-  device_memory workspace_;
+  device_buffer workspace_;
   trainer::cublas_library const cublas_;
   std::unique_ptr<cublasContext, decltype(&::cublasDestroy_v2)> products_handle_{nullptr, cublas_.destroy};
-  device_memory matrices_[3];
+  device_buffer matrices_[3];
   std::vector<cuda_event> events_;
-  device_memory iteration_stamps_;
-  device_memory wait_stamps_;
+  device_buffer iteration_stamps_;
+  device_buffer wait_stamps_;
   std::size_t iteration_capacity_ = 0;
   std::size_t wait_capacity_ = 0;
   std::size_t iterations_ = 0;

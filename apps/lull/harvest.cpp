@@ -41,14 +41,14 @@ struct solo_measure {
 };
 
 /// From the start each time, for about that long; resets the task at the end.
-solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about,
+solo_measure measure_solo(executor& executor, task_owner& owner, std::chrono::nanoseconds about,
                           stop_question const& stop) {
   solo_measure sum;
   auto const begin = std::chrono::steady_clock::now();
   for (bool again = true; again;) {
     // A problem shows again, and is told, when the task runs in bubbles.
     std::vector<solo_task> const task{{owner.describe(), &owner}};
-    solo_run const one = run_solo(machine, task, {.at_most = about - sum.elapsed, .stop = stop}).front();
+    solo_run const one = run_solo(executor, task, {.at_most = about - sum.elapsed, .stop = stop}).front();
     sum.elapsed = std::chrono::steady_clock::now() - begin;
     owner.reset();
     sum.all += one;
@@ -72,9 +72,10 @@ std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner
 }
 
 runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
-  runtime_options made = options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms});
-  made.min_bubble = plan.min_bubble;
-  made.rest_before_close = plan.rest_before_close;
+  runtime_options made =
+      options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .reserved_groups = asked.reserved_groups});
+  made.tuning.min_bubble = plan.min_bubble;
+  made.tuning.rest_before_close = plan.rest_before_close;
   made.max_slowdown = plan.max_slowdown;
   return made;
 }
@@ -89,8 +90,9 @@ class harvest {
         limit_(asked.at_most),
         options_(options_of(plan_, asked)),
         side_(options_),
-        monitor_(plan_.kind == executor_kind::cuda ? std::make_unique<gpu_monitor>(side_.machine().place().pci_bus_id)
-                                                   : nullptr),
+        monitor_(plan_.kind == executor_kind::cuda
+                     ? std::make_unique<gpu_monitor>(executor_of(side_).place().pci_bus_id)
+                     : nullptr),
         report_(begin_report("harvest", plan_.kind, plan_.mode, asked)) {
     report_config& config = report_.config;
     config.schedule = name_of(plan_.shape.kind);
@@ -99,13 +101,13 @@ class harvest {
     config.stage = asked.stage;
     config.segment_ms = static_cast<double>(plan_.shape.forward.count()) / 1e6;
     if (plan_.mode == side_mode::lull) {
-      config.min_bubble_us = static_cast<double>(options_.min_bubble.count()) / 1e3;
-      config.rest_before_close_us = static_cast<double>(options_.rest_before_close.count()) / 1e3;
+      config.min_bubble_us = static_cast<double>(options_.tuning.min_bubble.count()) / 1e3;
+      config.rest_before_close_us = static_cast<double>(options_.tuning.rest_before_close.count()) / 1e3;
     }
     config.iterations = asked.iterations;
     config.pairs = asked.pairs;
     for (job_spec const& each : plan_.tasks) config.tasks.push_back(setting_of(each));
-    side_.machine().adopt_thread();
+    executor_of(side_).adopt_thread();
   }
 
   harvested go() {
@@ -123,28 +125,28 @@ class harvest {
   results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
 
   void prepare() {
-    std::uint64_t const before = side_.machine().taken_bytes().now;
-    auto owners = prepared_owners(plan_.tasks, side_.machine());
+    std::uint64_t const before = executor_of(side_).taken_bytes().now;
+    auto owners = prepared_owners(plan_.tasks, executor_of(side_));
     for (std::size_t t = 0; t < owners.size(); ++t) {
       job_spec const& each = plan_.tasks[t];
-      auto saves = checkpoints_of(asked_.checkpoint, each, *owners[t], side_.machine());
+      auto saves = checkpoints_of(asked_.checkpoint, each, *owners[t], executor_of(side_));
       tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
       tasks_.back().owners.push_back(std::move(owners[t]));
     }
     if (plan_.mode == side_mode::lull) {
       for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
     }
-    if (!tasks_.empty()) taken_bytes_ = side_.machine().taken_bytes().most - before;
+    if (!tasks_.empty()) taken_bytes_ = executor_of(side_).taken_bytes().most - before;
     trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
                                                  : make_threads_trainer(plan_.shape.forward);
     if (plan_.profiles) {
-      if (std::string const why = suppose(side_, *plan_.profiles); !why.empty())
+      if (std::string const why = assume_slowdown(side_, *plan_.profiles); !why.empty())
         lines_.push_back("--profile is not used: " + why);
     }
     if (stopped()) return;
     replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
     if (plan_.mode == side_mode::naive)
-      naive_ = std::make_unique<always_on>(side_.machine(), *tasks_.front().owners.front(), kept());
+      naive_ = std::make_unique<always_on>(executor_of(side_), *tasks_.front().owners.front(), kept());
     if (plan_.mode == side_mode::lull) start_jobs();
   }
 
@@ -157,24 +159,24 @@ class harvest {
       }
       return stopped();
     };
-    placement const where = side_.machine().place();
-    solo_measure const with_rooms = measure_solo(side_.machine(), owner, solo_for, stop);
-    solo_measure on_all = with_rooms;
+    placement const where = executor_of(side_).place();
+    solo_measure const beside_reserved = measure_solo(executor_of(side_), owner, solo_for, stop);
+    solo_measure on_all = beside_reserved;
     if (where.owned_processors != where.processors && !stopped()) {
-      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .rooms = 0, .solo = true});
+      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .reserved_groups = 0, .solo = true});
       on_all = measure_solo(*all, owner, solo_for, stop);
     }
-    solo_.push_back({on_all.all.items_per_s(), with_rooms.all.items_per_s(), with_rooms.all.wait_share()});
+    solo_.push_back({on_all.all.items_per_s(), beside_reserved.all.items_per_s(), beside_reserved.all.wait_share()});
     solo_jobs_per_s_ = jobs_per_s(on_all, owner);
-    chunks_of_job_.push_back(with_rooms.chunks_of_job);
-    ends_often_ = with_rooms.jobs > 0;
+    chunks_of_job_.push_back(beside_reserved.chunks_of_job);
+    ends_often_ = beside_reserved.jobs > 0;
   }
 
   void start_jobs() {
     // One task alone; what is saved is one job.
     if (ends_often_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
       try {
-        tasks_.front().owners.push_back(std::move(prepared_owners(plan_.tasks, side_.machine()).front()));
+        tasks_.front().owners.push_back(std::move(prepared_owners(plan_.tasks, executor_of(side_)).front()));
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
       }
     }
@@ -217,8 +219,8 @@ class harvest {
       for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
     }
     if (plan_.max_slowdown != 0) {
-      report_.steps = side_.steps();
-      side_.bound_slowdown(0);  // what is unfinished runs to its end outside the timing
+      report_.steps = side_.steps().report();
+      side_.steps().bound_slowdown(0);  // what is unfinished runs to its end outside the timing
     }
     report_.interrupted = stop_.requested();
     std::size_t const whole = with_ms_.size();
@@ -279,10 +281,10 @@ class harvest {
 
   /// What each task did is counted when no job has a place.
   solo_speed speed_of_what_was_done() {
-    bool const still = solo_.size() > 1 && side_.quiet(max_ready);
+    bool const still = solo_.size() > 1 && side_.pause_all(max_ready);
     std::vector<task_part> parts;
     for (std::size_t t = 0; t < solo_.size(); ++t) parts.push_back({solo_[t], jobs_->items()[t]});
-    if (still) side_.release();
+    if (still) side_.resume_all();
     return mixed(parts);
   }
 

@@ -27,8 +27,8 @@ pending_chain::pending_chain(int kernels) : kernels_(kernels) {
   go_.reset(new (word) std::uint32_t{0});
   LULL_CUDA(cudaHostGetDevicePointer(&word, go_.get(), 0));
   go_on_device_ = static_cast<std::uint32_t*>(word);
-  samples_ = device_memory{values * sizeof(float)};
-  stamps_ = device_memory{sizeof(stamps)};
+  samples_ = device_buffer{values * sizeof(float)};
+  stamps_ = device_buffer{sizeof(stamps)};
   LULL_CUDA(cudaMemset(stamps_.get(), 0, sizeof(stamps)));
   counter_random const random{3, 0};
   std::vector<float> samples(values);

@@ -51,8 +51,8 @@ class pending_chain {
   std::uint32_t round_ = 0;  // of the word that lets the trainer's stream go: it only grows
   std::unique_ptr<std::uint32_t, cudaError_t (*)(void*)> go_{nullptr, cudaFreeHost};  // that word, of host and device
   std::uint32_t* go_on_device_ = nullptr;
-  device_memory samples_;
-  device_memory stamps_;
+  device_buffer samples_;
+  device_buffer stamps_;
   cuda_event end_{event_timing::off};
 };
 

@@ -12,8 +12,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, lost_causes> cause_names{
-    "start", "drain", "host_late", "too_short", "no_job",   "starved", "phase_wait",
-    "lease", "rooms", "grain",     "held",      "withheld", "slower"};
+    "start", "drain",           "host_late", "too_short", "no_job",   "starved", "phase_wait",
+    "lease", "reserved_groups", "grain",     "held",      "withheld", "slower"};
 
 template <class Value>
 json value_of(std::optional<Value> const& value) {
@@ -83,7 +83,7 @@ json value_of(report_config const& config) {
           {"rest_before_close_us", value_of(config.rest_before_close_us)},
           {"iterations", value_of(config.iterations)},
           {"pairs", value_of(config.pairs)},
-          {"rooms", value_of(config.rooms)},
+          {"reserved_groups", value_of(config.reserved_groups)},
           {"verify", config.verify},
           {"tasks", std::move(tasks)}};
 }
@@ -92,7 +92,7 @@ json value_of(report::harvest_gain const& harvest) {
   json lost = json::object();
   for (std::size_t i = 0; i < lost_causes; ++i) lost[std::string{cause_names[i]}] = value_of(harvest.lost_us[i]);
   return {{"ratio", value_of(harvest.ratio)},
-          {"ratio_without_rooms", value_of(harvest.ratio_without_rooms)},
+          {"ratio_excluding_reserved", value_of(harvest.ratio_excluding_reserved)},
           {"alone_items_per_s", value_of(harvest.solo_items_per_s)},
           {"alone_jobs_per_s", value_of(harvest.solo_jobs_per_s)},
           {"taken_bytes", value_of(harvest.taken_bytes)},

@@ -20,19 +20,19 @@ namespace lull {
 
 /// Why bubble time was not harvested. Their times sum up to what was lost; docs/5-measuring.md says how each is found.
 enum class lost_cause {
-  start,       // open until all blocks work
-  drain,       // the bubble was over, the block not yet out
-  host_late,   // the host enqueued the worker when the bubble was over
-  too_short,   // the site's bubbles are shorter than they cost
-  no_job,      // no job stood ready, or the last one that did had ended
-  starved,     // the task had no input
-  phase_wait,  // a phase was exhausted and its last chunks not yet committed, or blocks rested before the close
-  lease,       // the worker's time was over, the bubble not
-  rooms,       // SMs that were kept off
-  grain,       // what had been done of chunks that were handed back and started again, or a site where all of them are
-  held,        // control kept blocks out
-  withheld,    // iterations without side work, so that a bound on slowdown is kept
-  slower       // the rest: working, but below stand-alone speed; below zero: above it
+  start,            // open until all blocks work
+  drain,            // the bubble was over, the block not yet out
+  host_late,        // the host enqueued the worker when the bubble was over
+  too_short,        // the site's bubbles are shorter than they cost
+  no_job,           // no job stood ready, or the last one that did had ended
+  starved,          // the task had no input
+  phase_wait,       // a phase was exhausted and its last chunks not yet committed, or blocks rested before the close
+  lease,            // the worker's time was over, the bubble not
+  reserved_groups,  // SMs that were kept off
+  grain,     // what had been done of chunks that were handed back and started again, or a site where all of them are
+  held,      // control kept blocks out
+  withheld,  // iterations without side work, so that a bound on slowdown is kept
+  slower     // the rest: working, but below stand-alone speed; below zero: above it
 };
 constexpr std::size_t lost_causes = 13;
 
@@ -56,7 +56,7 @@ struct report_config {
   std::optional<double> rest_before_close_us;
   std::optional<std::uint32_t> iterations;
   std::optional<std::uint32_t> pairs;
-  std::optional<std::uint32_t> rooms;
+  std::optional<std::uint32_t> reserved_groups;
   bool verify = false;
   std::vector<task_setting> tasks;
 };
@@ -84,11 +84,11 @@ struct report {
     std::optional<double> total_ms;
   };
   struct harvest_gain {
-    std::optional<double> ratio;                // against the task alone on all SMs
-    std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
-    std::optional<double> solo_items_per_s;     // of the tasks alone, one after another in the shares of the harvest
-    std::optional<double> solo_jobs_per_s;      // of the only task, whole jobs
-    std::optional<std::uint64_t> taken_bytes;   // at most, of the machine's memory, by a job of each task
+    std::optional<double> ratio;                     // against the task alone on all SMs
+    std::optional<double> ratio_excluding_reserved;  // against the task alone with the same reserved groups kept off
+    std::optional<double> solo_items_per_s;    // of the tasks alone, one after another in the shares of the harvest
+    std::optional<double> solo_jobs_per_s;     // of the only task, whole jobs
+    std::optional<std::uint64_t> taken_bytes;  // at most, of the machine's memory, by a job of each task
     // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a
     // training GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
     std::optional<double> solo_sm_mhz;

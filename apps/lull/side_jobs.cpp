@@ -32,7 +32,7 @@ side_jobs::~side_jobs() { ending_ = stopping_ = true; }
 
 void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
   for (side_task_asked& each : tasks) {
-    auto made = std::make_unique<task>(std::move(each.name), side_.machine());
+    auto made = std::make_unique<task>(std::move(each.name), executor_of(side_));
     made->saves = std::move(each.saves);
     made->max_rounds = each.owners.front()->max_rounds();
     for (auto& owner : each.owners) {
@@ -40,7 +40,7 @@ void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
       what.name = made->name;
       what.priority = each.priority;
       made->jobs.push_back({std::make_unique<hosted_job>(
-          side_.machine(), hosted_task{std::move(what), std::move(owner), made->saves}, log_)});
+          executor_of(side_), hosted_task{std::move(what), std::move(owner), made->saves}, log_)});
     }
     tasks_.push_back(std::move(made));
   }
@@ -57,7 +57,7 @@ void side_jobs::submit(task::one& which, hosted_job::from begin) {
 
 void side_jobs::serve() {
   try {
-    side_.machine().adopt_thread();
+    executor_of(side_).adopt_thread();
     for (auto give_up = std::chrono::steady_clock::now() + max_goodbye;; std::this_thread::sleep_for(look_again)) {
       bool const ending = ending_;
       bool const stopping = stopping_;
@@ -112,7 +112,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
 bool side_jobs::read_results(task& of, task::one& one, bool ending) {
   if (!reading_.valid() && std::exchange(one.is_to_be_read, false)) {
     reading_ = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
-      side_.machine().adopt_thread();
+      executor_of(side_).adopt_thread();
       if (follows) of.written = owner.write();
       of.figures = owner.figures();  // which may come of what was read for writing
     });

@@ -83,7 +83,7 @@ class side_jobs {
 
  private:
   struct task {
-    task(std::string its_name, executor& machine) : name(std::move(its_name)), same(machine) {}
+    task(std::string its_name, executor& executor) : name(std::move(its_name)), same(executor) {}
 
     std::string name;
     std::shared_ptr<checkpoints> saves;

@@ -59,10 +59,10 @@ task_type type_of(work_kind what, work_settings const& with) {
   throw usage_error{"no such kind of work"};
 }
 
-endless_work::endless_work(runtime& side, work_kind what, work_settings const& with) : machine_(side.machine()) {
+endless_work::endless_work(runtime& side, work_kind what, work_settings const& with) : executor_(executor_of(side)) {
   switch (what) {
     case work_kind::compute:
-      from_ = machine_array<float>{machine_, 1};
+      from_ = device_array<float>{executor_, 1};
       switch (with.threads) {
         case 256:
           description_ = describe(basic_compute_task<256>{from_.data(), endless, 1, with.fma});
@@ -75,8 +75,8 @@ endless_work::endless_work(runtime& side, work_kind what, work_settings const& w
       }
       break;
     case work_kind::streaming:
-      from_ = machine_array<float>{machine_, tiles * streaming_task::tile};
-      to_ = machine_array<float>{machine_, tiles * streaming_task::tile};
+      from_ = device_array<float>{executor_, tiles * streaming_task::tile};
+      to_ = device_array<float>{executor_, tiles * streaming_task::tile};
       trainer::fill_random_bf16(nullptr, from_.data(), from_.size() * 2, 7);
       description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
       break;
@@ -109,7 +109,7 @@ endless_work::~endless_work() {
 
 void endless_work::make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given) {
   owner_ = entry.make(values_of(entry, given));
-  owner_->prepare(machine_);
+  owner_->prepare(executor_);
   description_ = owner_->describe();
 }
 

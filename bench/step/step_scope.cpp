@@ -34,12 +34,11 @@ nlohmann::ordered_json spread(std::vector<double> const& values) {
 
 runtime_options options_of(scope_settings const& with) {
   return {
-      .machine = {.kind = executor_kind::cuda},
+      .executor = {.kind = executor_kind::cuda},
       .mode = runtime_mode::on,
-      .launch = with.launch,
-      .armed_ahead = with.armed_ahead,
       .tasks = {type_of(with.task, with.work)},
-      .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }};
+      .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); },
+      .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead}};
 }
 
 struct treatment_times {
@@ -89,7 +88,7 @@ struct side_figures {
     if (one.waited) waited_ms += static_cast<double>(one.waited->count()) / 1e6;
     items += one.record().items;
     lease_exits += one.record().lease_blocks;
-    worked_ns += over_machine(one, &bubble_record::stay_ns);
+    worked_ns += over_executor(one, &bubble_record::stay_ns);
     if (one.record().blocks == 0) {
       ++empty;
       return;
@@ -121,7 +120,7 @@ scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
   std::optional<double> const speed = solo_items_per_ns(account, [&](std::uint64_t ns) { trainer.solo(side, ns); });
 
   slowdown const cost = paired_slowdown(times.none.step_ms, times.worker.step_ms);
-  placement const place = side.machine().place();
+  placement const place = executor_of(side).place();
   auto const bubbles_ns = static_cast<double>(times.worker.bubbles_ns);
   scope_figures found{.step_ms_none = cost.baseline,
                       .step_ms_worker = cost.with_side_tasks,

@@ -94,11 +94,11 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 
 void measure(benchmark::State& state, plan const& what) {
   runtime side{
-      {.machine = {.kind = executor_kind::cuda},
-       .launch = what.launch,
+      {.executor = {.kind = executor_kind::cuda},
        .tasks = {type_of<compute_task>()},
-       .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }}};
-  machine_array<float> const sink{side.machine(), 1};
+       .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); },
+       .tuning = {.launch = what.launch}}};
+  device_array<float> const sink{side.memory(), 1};
   job work = side.submit(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "compute");
   trainer_host host{what.inside};
   while (!side.ready(host.stream())) std::this_thread::yield();

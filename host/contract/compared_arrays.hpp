@@ -16,7 +16,7 @@ class compared_arrays {
   using contents = std::vector<std::vector<unsigned char>>;  // (arrays,) of their bytes
 
   /// The owner is prepared.
-  compared_arrays(task_owner const& owner, executor& machine) : machine_(machine), arrays_(owner.arrays()) {}
+  compared_arrays(task_owner const& owner, executor& executor) : executor_(executor), arrays_(owner.arrays()) {}
 
   std::size_t count() const noexcept { return arrays_.size(); }
   std::size_t bytes() const noexcept;
@@ -35,7 +35,7 @@ class compared_arrays {
   void poison(contents const& before, contents const& after, unsigned pattern) const;
 
  private:
-  executor& machine_;
+  executor& executor_;
   std::vector<task_array> const arrays_;
 };
 

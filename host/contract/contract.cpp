@@ -58,8 +58,8 @@ struct disturbance {
 /// The task and the preemption's line on the machine.
 class stage {
  public:
-  stage(contract_case const& which, executor& machine, contract_effort const& effort)
-      : which_(which), machine_(machine), effort_(effort), with_(machine, 1) {}
+  stage(contract_case const& which, executor& executor, contract_effort const& effort)
+      : which_(which), executor_(executor), effort_(effort), with_(executor, 1) {}
 
   preemption const& counts() const { return counts_; }
 
@@ -83,10 +83,10 @@ class stage {
     job.type = which_.type;
     job.functor = which_.wrap(task.functor, with_.data());
     job.grain = how.grain;
-    hosted_job hosted{machine_, {std::move(job), borrowed(&owner)}};
+    hosted_job hosted{executor_, {std::move(job), borrowed(&owner)}};
     std::optional<solo_bubbles> bubbles;
     hosted.submit([&](job_description what) {
-      bubbles.emplace(machine_, std::move(what), std::min(max_lease, effort_.longest));
+      bubbles.emplace(executor_, std::move(what), std::min(max_lease, effort_.longest));
       if (!saved.empty()) bubbles->restore(std::exchange(saved, {}));
       return bubbles->handle();
     });
@@ -180,9 +180,9 @@ class stage {
   }
 
   contract_case const& which_;
-  executor& machine_;
+  executor& executor_;
   contract_effort const& effort_;
-  machine_array<preemption> with_;
+  device_array<preemption> with_;
   preemption counts_{};
   std::uint64_t bubbles_ = 0;  // of the run
   std::uint64_t items_ = 0;    // of a whole run
@@ -196,7 +196,7 @@ std::string wrong_result(task_owner& owner, compared_arrays const& arrays, compa
 
 /// One run that is stopped in the middle again and again. Each time a new owner is made of the same input, gets the
 /// arrays and the cursor, and goes on, as after a checkpoint: what the task keeps elsewhere is lost, and shows.
-std::string violation_between_owners(contract_case const& which, executor& machine, stage& scene,
+std::string violation_between_owners(contract_case const& which, executor& executor, stage& scene,
                                      disturbance const& how, std::mt19937_64& random,
                                      compared_arrays::contents const& expected) {
   std::vector<std::uint64_t> saved;
@@ -204,8 +204,8 @@ std::string violation_between_owners(contract_case const& which, executor& machi
   scene.begin_run();
   for (;;) {
     std::unique_ptr<task_owner> const owner = which.make_owner();
-    owner->prepare(machine);
-    compared_arrays const arrays{*owner, machine};
+    owner->prepare(executor);
+    compared_arrays const arrays{*owner, executor};
     if (!arrays.fit(expected)) return "a new owner of the same input makes other arrays";
     if (!saved.empty()) arrays.write(contents);
     std::string wrong = scene.run_part(*owner, owner->describe(), how, random, saved);
@@ -216,20 +216,20 @@ std::string violation_between_owners(contract_case const& which, executor& machi
 }
 
 /// Whether its state is in the files that it makes, and in no array.
-bool keeps_account(contract_case const& which, executor& machine) {
+bool keeps_account(contract_case const& which, executor& executor) {
   std::unique_ptr<task_owner> const owner = which.make_owner();
-  owner->prepare(machine);
+  owner->prepare(executor);
   return owner->keep_account(which.name + ".account", false) != account::none;  // nobody saves it
 }
 
 }  // namespace
 
-std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort) {
+std::string contract_violation(contract_case const& which, executor& executor, contract_effort const& effort) {
   std::unique_ptr<task_owner> const owner = which.make_owner();
-  owner->prepare(machine);
+  owner->prepare(executor);
   job_description const task = owner->describe();
-  stage scene{which, machine, effort};
-  compared_arrays const arrays{*owner, machine};
+  stage scene{which, executor, effort};
+  compared_arrays const arrays{*owner, executor};
   std::mt19937_64 random{effort.seed};
 
   disturbance how{.grain = task.grain};
@@ -262,11 +262,11 @@ std::string contract_violation(contract_case const& which, executor& machine, co
     if (!wrong.empty()) return at(wrong + (i == 0 ? same_again : ""));
   }
   if (polls && handed_back == 0) return which.name + ": it polls, but handed no chunk back in any run";
-  if (effort.owners < 2 || (arrays.count() == 0 && keeps_account(which, machine))) return {};
+  if (effort.owners < 2 || (arrays.count() == 0 && keeps_account(which, executor))) return {};
   for (close_place const where : {close_place::at_poll, close_place::at_end}) {
     if (where == close_place::at_poll && !polls) continue;
     how = {.where = where, .k = 1, .grain = task.grain, .owners = effort.owners};
-    std::string const wrong = violation_between_owners(which, machine, scene, how, random, expected);
+    std::string const wrong = violation_between_owners(which, executor, scene, how, random, expected);
     if (!wrong.empty()) return at(wrong + new_owners);
   }
   return {};

@@ -59,6 +59,6 @@ struct contract_effort {
 /// must not show in its arrays. Empty: kept. Else the first violation, with the run in which it showed. Makes owners
 /// and prepares them, two at a time; blocks for as long as the runs take. Throws what an owner throws, and as
 /// run_to_end() does for a machine or a grain that cannot be.
-std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
+std::string contract_violation(contract_case const& which, executor& executor, contract_effort const& effort = {});
 
 }  // namespace lull

@@ -41,8 +41,8 @@ inline constexpr contract_effort brief_effort{.every_k = 2, .random_runs = 1, .o
 /// `blocks` blocks of so many CPU threads.
 inline void expect_kept_on_threads(contract_case const& which, int blocks, int width, contract_effort effort) {
   if (is_brief()) effort = brief_effort;
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = blocks, .team_width = width});
-  EXPECT_EQ(contract_violation(which, *machine, effort), "");
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = blocks, .team_width = width});
+  EXPECT_EQ(contract_violation(which, *executor, effort), "");
 }
 
 /// Needs no two kernels at once, so that compute-sanitizer can run it; brief, on eight SMs. A task that fills an SM
@@ -52,9 +52,9 @@ inline void expect_kept_on_cuda(contract_case const& which) {
   bool const brief = is_brief();
   if (brief && which.type.cuda.shape.shared_bytes > max_shared_bytes / 2)
     GTEST_SKIP() << "NOT RUN: it fills an SM, and brief is for eight SMs";
-  auto const machine =
-      make_executor({.kind = executor_kind::cuda, .rooms = brief ? 0 : 2, .processors = brief ? 8 : 0});
-  EXPECT_EQ(contract_violation(which, *machine, brief ? brief_effort : contract_effort{}), "");
+  auto const executor =
+      make_executor({.kind = executor_kind::cuda, .reserved_groups = brief ? 0 : 2, .processors = brief ? 8 : 0});
+  EXPECT_EQ(contract_violation(which, *executor, brief ? brief_effort : contract_effort{}), "");
 }
 
 }  // namespace detail

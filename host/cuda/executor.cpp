@@ -74,7 +74,7 @@ cuda_executor::cuda_executor(executor_options const& options)
     : device_(options.device),
       solo_(options.solo),
       green_context_(options.green_context),
-      place_(device_, options.rooms, options.processors, options.green_context),
+      place_(device_, options.reserved_groups, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes, options.reserve_bytes),
       control_(priorities().highest),
@@ -123,7 +123,8 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
                   : place_.by_id() ? place_.processors()
                                    : place_.owned_at_start();
   if (sms < 1)
-    throw usage_error{"too few SMs are left for a side task that fills them: lower rooms, or raise processors"};
+    throw usage_error{
+        "too few SMs are left for a side task that fills them: lower reserved groups, or raise processors"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
 }
@@ -268,7 +269,7 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
     detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape,
                               place_.context(), each.kernel.runtime};
     if (chosen.sms.inside != nullptr && chosen.sms.share != detail::any_share) {  // twice its share fits an SM
-      // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
+      // A kernel of another context starts 2 µs later, so reserved groups are kept by SM id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.sms.kept_off);
       how.blocks = chosen.sms.share * static_cast<unsigned>(place_.processors());
       if (workers.size() > 1) with.sms.together = chosen.sms.share * static_cast<unsigned>(place_.owned_at_start());

@@ -15,8 +15,8 @@
 namespace lull {
 
 /// The machine is one CUDA device. Workers run on a non-blocking stream of the lowest priority that owns all SMs but
-/// the rooms. The opening edge is a one-thread kernel, which stamps the record and tells the host; a worker that was
-/// enqueued ahead waits for the word that it tells. The closing edge is a memory operation, which needs no SM.
+/// the reserved groups. The opening edge is a one-thread kernel, which stamps the record and tells the host; a worker
+/// that was enqueued ahead waits for the word that it tells. The closing edge is a memory operation, which needs no SM.
 class cuda_executor final : public executor {
  public:
   /// The calling thread works on the device.

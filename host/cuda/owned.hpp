@@ -81,10 +81,10 @@ class cuda_graph {
 };
 
 /// Memory of the current device, owned. Allocating and freeing may wait for the device.
-class device_memory {
+class device_buffer {
  public:
-  device_memory() = default;
-  explicit device_memory(std::size_t bytes) {
+  device_buffer() = default;
+  explicit device_buffer(std::size_t bytes) {
     void* made = nullptr;
     LULL_CUDA(cudaMalloc(&made, bytes));
     memory_.reset(made);

@@ -12,12 +12,12 @@
 
 namespace lull {
 
-/// The SMs that workers may use, as a stream: of a green context that owns all groups of SMs but `rooms` of them, and
-/// the remainder that holds no cluster; where green contexts fail, a plain stream and the SM ids to keep off.
+/// The SMs that workers may use, as a stream: of a green context that owns all groups of SMs but `reserved_groups` of
+/// them, and the remainder that holds no cluster; where green contexts fail, a plain stream and the SM ids to keep off.
 class worker_place {
  public:
   /// `max_processors` 0: no cap. Blocks; for start only. Throws usage_error when nothing would be left for workers.
-  worker_place(int device, int rooms, int max_processors, bool green_context);
+  worker_place(int device, int reserved_groups, int max_processors, bool green_context);
   ~worker_place();
   worker_place(worker_place const&) = delete;
   worker_place& operator=(worker_place const&) = delete;
@@ -39,15 +39,15 @@ class worker_place {
   bool by_id() const noexcept { return by_sm_id_; }
   /// Another group that workers shall keep off, as SM ids; nothing: there is none to spare.
   std::optional<sm_filter> give_up_group();
-  /// `kept_off` filled where rooms are by SM id.
+  /// `kept_off` filled where reserved groups are by SM id.
   sm_filter const& plan() const noexcept { return plan_; }
-  /// The same rooms by SM id, whatever the stream has: for workers in graphs, which would start later in another
-  /// context.
+  /// The same reserved groups by SM id, whatever the stream has: for workers in graphs, which would start later in
+  /// another context.
   sm_filter const& plan_in_graphs() const noexcept { return by_id_; }
 
  private:
-  bool try_green(int device, int rooms, int max_processors, int priority);
-  int keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int rooms, int max_processors);
+  bool try_green(int device, int reserved_groups, int max_processors, int priority);
+  int keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int reserved_groups, int max_processors);
   void find_spare(std::vector<std::vector<std::uint32_t>> const& groups);
 
   CUgreenCtx green_ = nullptr;

@@ -35,8 +35,8 @@ graph_task checked(graph_task work) {
 /// Makes segments and instances of them, and says which node is at fault where that fails.
 class segment_maker {
  public:
-  segment_maker(cuda_executor& machine, segment_nodes const& nodes, void* kept)
-      : machine_(machine), nodes_(nodes), kept_(kept), relay_(machine.relay()) {}
+  segment_maker(cuda_executor& executor, segment_nodes const& nodes, void* kept)
+      : executor_(executor), nodes_(nodes), kept_(kept), relay_(executor.relay()) {}
 
   executable segment(std::uint32_t begin, std::uint32_t end) const {
     try {
@@ -47,7 +47,7 @@ class segment_maker {
   }
   /// Runs all nodes one after another; how long each took.
   std::vector<nanoseconds> run_step(cudaStream_t stream) const {
-    machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 2};
+    device_array<std::uint64_t> stamps_ns{executor_, nodes_.count() + 2};
     executable run;
     try {
       run = detail::executable_of(nodes_.stamped(stamps_ns.data()).get(), 0);
@@ -70,7 +70,7 @@ class segment_maker {
       throw limit_error{"out of device memory for the segments of a graph of " + std::to_string(nodes_.count()) +
                         " nodes: raise `segment`, or submit it where more is free"};
     }
-    if (machine_.is_lost()) throw why;  // no node of this graph is at fault
+    if (executor_.is_lost()) throw why;  // no node of this graph is at fault
     for (std::uint32_t at = begin; at < end; ++at) {
       try {
         try_segment(at, at + 1);
@@ -82,7 +82,7 @@ class segment_maker {
     throw usage_error{"the graph cannot be launched from the device: " + std::string{why.what()}};
   }
 
-  cuda_executor& machine_;
+  cuda_executor& executor_;
   segment_nodes const& nodes_;
   void* const kept_;
   void* const relay_;
@@ -98,8 +98,8 @@ nanoseconds sum_of(std::span<nanoseconds const> times) {
 
 }  // namespace
 
-gated_program::conducted::conducted(cuda_executor& machine)
-    : device(machine.place().device), kept(machine, detail::kept_bytes()) {}
+gated_program::conducted::conducted(cuda_executor& executor)
+    : device(executor.place().device), kept(executor, detail::kept_bytes()) {}
 
 gated_program::conducted::~conducted() {
   destroy_on(device, [this] {
@@ -108,17 +108,17 @@ gated_program::conducted::~conducted() {
   });
 }
 
-gated_program::gated_program(cuda_executor& machine, graph_task const& work)
-    : machine_(machine), work_(checked(work)), conducted_(std::make_shared<conducted>(machine)) {
-  machine.free_buried();
+gated_program::gated_program(cuda_executor& executor, graph_task const& work)
+    : executor_(executor), work_(checked(work)), conducted_(std::make_shared<conducted>(executor)) {
+  executor.free_buried();
   cudaGraph_t whole{};
   LULL_CUDA(cudaGraphClone(&whole, work_.graph));
   conducted_->whole.reset(whole);
-  worker_place const& where = machine.place_of_graphs();
+  worker_place const& where = executor.place_of_graphs();
   cuda_stream const own = where.another_stream();
   cudaStream_t const stream = own.get();
   segment_nodes const nodes{work_.graph, where.context(), stream};
-  segment_maker const make{machine, nodes, conducted_->kept.data()};
+  segment_maker const make{executor, nodes, conducted_->kept.data()};
   std::vector<nanoseconds> times = make.run_step(stream);
   // A node's first time may be chance: the GPU may have been another process's meanwhile.
   std::uint64_t const may_run = work_.is_fed ? 1 : std::min(work_.steps, max_first_steps);
@@ -179,7 +179,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     }
   }
   LULL_CUDA(cudaStreamSynchronize(stream));
-  conducted_->segments = {machine, std::span<graph_segment const>{segments}};
+  conducted_->segments = {executor, std::span<graph_segment const>{segments}};
 }
 
 std::vector<closed_piece> gated_program::closed_pieces() const {
@@ -197,7 +197,7 @@ std::vector<closed_piece> gated_program::closed_pieces() const {
   return found;
 }
 
-gated_program::~gated_program() { machine_.bury(conducted_); }
+gated_program::~gated_program() { executor_.bury(conducted_); }
 
 gated_graph gated_program::functor() const noexcept {
   bool const is_hinted = work_.hint == length_hint::learnt;
@@ -210,10 +210,10 @@ gated_graph gated_program::functor() const noexcept {
           .is_fed = work_.is_fed ? 1U : 0U};
 }
 
-job_description describe(executor& machine, graph_task const& work, cut_graph* cut) {
-  auto* const cuda = dynamic_cast<cuda_executor*>(&machine);
+job_description describe(executor& executor, graph_task const& work, cut_graph* cut) {
+  auto* const cuda = dynamic_cast<cuda_executor*>(&executor);
   if (cuda == nullptr) throw usage_error{"a CUDA graph needs the cuda executor: it cannot run on CPU threads"};
-  device_guard const here{machine};
+  device_guard const here{executor};
   job_memory::scope const not_the_jobs{{}};  // what its segments need
   auto program = std::make_shared<gated_program const>(*cuda, work);
   job_description made;
@@ -239,7 +239,7 @@ std::vector<closed_piece> closed_pieces(cut_graph const& cut) {
 }
 
 stream_handle graph_stream(runtime& side) {
-  auto* const cuda = dynamic_cast<cuda_executor*>(&side.machine());
+  auto* const cuda = dynamic_cast<cuda_executor*>(&executor_of(side));
   if (cuda == nullptr) throw usage_error{"CUDA graphs need the cuda executor: they cannot run on CPU threads"};
   return cuda->capture_stream();
 }
@@ -249,7 +249,7 @@ job submit(runtime& side, graph_task const& work) {
     throw usage_error{
         "the runtime is off or observes only, and a graph's first step runs when it is submitted: submit "
         "it where the mode is on"};
-  return side.submit(describe(side.machine(), work));
+  return side.submit(describe(executor_of(side), work));
 }
 
 }  // namespace lull

@@ -20,7 +20,7 @@ namespace lull {
 class gated_program {
  public:
   /// Runs the first step, or steps. Throws as `submit` of a graph_task.
-  gated_program(cuda_executor& machine, graph_task const& work);
+  gated_program(cuda_executor& executor, graph_task const& work);
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
 
@@ -34,16 +34,16 @@ class gated_program {
  private:
   /// What conductors use.
   struct conducted {
-    explicit conducted(cuda_executor& machine);
+    explicit conducted(cuda_executor& executor);
     ~conducted();
     int const device;
     detail::owned_graph whole;  // a clone of the program's: holds what that holds for its nodes (user objects)
-    machine_array<std::byte> kept;
+    device_array<std::byte> kept;
     std::vector<detail::owned_executable> executables;
-    machine_array<graph_segment> segments;
+    device_array<graph_segment> segments;
   };
 
-  cuda_executor& machine_;
+  cuda_executor& executor_;
   graph_task const work_;
   std::shared_ptr<conducted> const conducted_;
   cut_graph cut_;

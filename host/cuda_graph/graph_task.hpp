@@ -98,6 +98,6 @@ std::string text_of(std::span<closed_piece const> pieces);
 /// `submit` of a graph in two parts: the job may be given further properties before it is submitted, once, to the
 /// runtime of `machine`, which must outlive it. Runs the first step, also where the runtime's mode is not on. `cut`, if
 /// not null, receives how the graph was cut. Thread-safe. Throws as `submit` does.
-job_description describe(executor& machine, graph_task const& work, cut_graph* cut = nullptr);
+job_description describe(executor& executor, graph_task const& work, cut_graph* cut = nullptr);
 
 }  // namespace lull

@@ -10,7 +10,7 @@ namespace lull::detail {
 namespace {
 
 /// What a worker may stay where no room is kept for what a bubble waits for.
-constexpr std::uint64_t lease_without_rooms_ns = 200'000;
+constexpr std::uint64_t lease_without_reserved_ns = 200'000;
 
 /// So closely that the machine need not be told.
 bool is_alike(site_words const& one, site_words const& other) noexcept {
@@ -24,20 +24,21 @@ bool is_alike(site_words const& one, site_words const& other) noexcept {
 
 }  // namespace
 
-captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line,
+captured_gate::captured_gate(executor& executor, captured_sites& sites, std::uint32_t index, gate_line* line,
                              site_words* words, std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                              std::span<captured_type const> types)
-    : machine_(machine),
+    : executor_(executor),
       known_sites_(sites),
       index_(index),
       capture_(capture),
       stream_(stream),
-      ring_(machine, records),
-      words_(machine, max_sites),
+      ring_(executor, records),
+      words_(executor, max_sites),
       words_to_be_(words),
       withheld_(withheld),
-      slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
-      no_room_is_kept_(machine.place().owned_processors + machine.place().reserved_later == machine.place().processors),
+      slot_lines_(executor, std::max<std::size_t>(types.size(), 1)),
+      no_group_is_reserved_(executor.place().owned_processors + executor.place().reserved_later ==
+                            executor.place().processors),
       // release: what the graph's launches did to the gate, to the thread that finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};
@@ -58,7 +59,7 @@ std::uint32_t captured_gate::find(site where) {
 open_result captured_gate::open(stream_handle stream, site where) {
   std::lock_guard const nodes{nodes_};
   if (not_kept_yet_ != nullptr) {  // before there is a node that writes to the gate
-    machine_.capture_keep(stream, not_kept_yet_);
+    executor_.capture_keep(stream, not_kept_yet_);
     not_kept_yet_.reset();
   }
   std::uint32_t const at = find(where);
@@ -75,10 +76,10 @@ open_result captured_gate::open(stream_handle stream, site where) {
     params.gate = ref_;
     params.withheld = withheld_;
     params.site = at < max_sites ? words_.data() + at : nullptr;
-    if (no_room_is_kept_) params.max_lease_ns = lease_without_rooms_ns;
+    if (no_group_is_reserved_) params.max_lease_ns = lease_without_reserved_ns;
     workers.push_back({each.kernel, each.grid, params});
   }
-  opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
+  opening_ = executor_.capture_open(stream, ref_, value_ + 1, workers);
   ++value_;
   ++bubbles_;
   open_ = true;
@@ -89,13 +90,13 @@ open_result captured_gate::open(stream_handle stream, site where) {
 
 void captured_gate::close(bubble_id id, stream_handle stream) {
   std::lock_guard const nodes{nodes_};
-  if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_)
+  if (!open_ || id.bubble != bubbles_ || stream != stream_ || executor_.capture_of(stream) != capture_)
     return count(counted::unmatched);
   add_close(stream);
 }
 
 void captured_gate::add_close(stream_handle stream) {
-  machine_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
+  executor_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
   ++value_;
   open_ = false;
 }
@@ -145,7 +146,7 @@ void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
 /// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles
 /// may be as long.
 bool captured_gate::was_held_up(bubble_record const& record) const {
-  if (no_room_is_kept_ || !all_left_by_lease(record)) return false;
+  if (no_group_is_reserved_ || !all_left_by_lease(record)) return false;
   auto const between = [](std::uint64_t from, std::uint64_t to) {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(to - from)};
   };
@@ -210,7 +211,7 @@ runtime_counts captured_gate::counts() const {
 
 bool captured_gate::is_over() const {
   // in this order: a launch that is in flight holds the graph until its workers are enqueued
-  return graph_gone_->load(std::memory_order_acquire) && machine_.graph_workers_done();
+  return graph_gone_->load(std::memory_order_acquire) && executor_.graph_workers_done();
 }
 
 }  // namespace lull::detail

@@ -76,7 +76,7 @@ class captured_gate {
 
   /// `line` is zero. `words`: (max_sites,) of pinned memory, for this gate alone while it lives. `withheld`: as of
   /// captured_gates.
-  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, site_words* words,
+  captured_gate(executor& executor, captured_sites& sites, std::uint32_t index, gate_line* line, site_words* words,
                 std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                 std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
@@ -129,21 +129,21 @@ class captured_gate {
   void add_close(stream_handle stream);
   void count(counted what);
 
-  executor& machine_;
+  executor& executor_;
   captured_sites& known_sites_;
   std::uint32_t const index_;
   std::uint64_t const capture_;
   stream_handle const stream_;
-  machine_array<bubble_record> ring_;  // (records,)
-  machine_array<site_words> words_;    // (max_sites,)
-  site_words* const words_to_be_;      // what stands there, or soon will
+  device_array<bubble_record> ring_;  // (records,)
+  device_array<site_words> words_;    // (max_sites,)
+  site_words* const words_to_be_;     // what stands there, or soon will
   std::uint32_t* const withheld_;
   bool words_changed_ = false;
   bool ring_is_mixed_ = false;
-  machine_array<slot_line> slot_lines_;
+  device_array<slot_line> slot_lines_;
   gate_ref ref_;
   std::vector<captured_slot> slots_;
-  bool const no_room_is_kept_;
+  bool const no_group_is_reserved_;
   std::shared_ptr<std::atomic<bool>> const graph_gone_ = std::make_shared<std::atomic<bool>>(false);
   std::uint64_t read_ = 0;   // replayed bubbles
   std::uint64_t known_ = 0;  // … whose records are complete

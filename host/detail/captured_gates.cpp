@@ -10,17 +10,17 @@
 
 namespace lull::detail {
 
-captured_gates::captured_gates(executor& machine, std::uint32_t first_index, bool withholds, site_limits limits,
+captured_gates::captured_gates(executor& executor, std::uint32_t first_index, bool withholds, site_limits limits,
                                std::function<void(std::string_view)> log)
-    : machine_(machine),
+    : executor_(executor),
       first_index_(first_index),
       log_(std::move(log)),
       sites_(limits),
-      withheld_(machine, 1),
-      lines_(machine, max_gates),
-      found_(machine, max_gates),
-      pinned_(machine, captured_gate::records + max_copied),
-      words_(machine, max_gates * captured_gate::max_sites),
+      withheld_(executor, 1),
+      lines_(executor, max_gates),
+      found_(executor, max_gates),
+      pinned_(executor, captured_gate::records + max_copied),
+      words_(executor, max_gates * captured_gate::max_sites),
       free_(max_gates) {
   std::iota(free_.rbegin(), free_.rend(), first_index_);
   std::uint32_t const first = withholds ? 1 : 0;
@@ -62,9 +62,9 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
     try {
       gate_line const zero{};
       gate_line* const line = lines_.data() + (index - first_index_);
-      machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
+      executor_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
       site_words* const words = words_.data() + (index - first_index_) * captured_gate::max_sites;
-      made = std::make_shared<captured_gate>(machine_, sites_, index, line, words, withheld(), capture, stream, types);
+      made = std::make_shared<captured_gate>(executor_, sites_, index, line, words, withheld(), capture, stream, types);
     } catch (limit_error const& full) {
       why = full.what();
     } catch (...) {

@@ -32,7 +32,7 @@ class captured_gates final : public bubble_source {
   static constexpr std::size_t max_types = 8;
 
   /// `first_index`: of its gates. `withholds`: what `withheld` is at first.
-  captured_gates(executor& machine, std::uint32_t first_index, bool withholds, site_limits limits,
+  captured_gates(executor& executor, std::uint32_t first_index, bool withholds, site_limits limits,
                  std::function<void(std::string_view)> log);
 
   /// A word of the machine's: while it is not 0, no side work runs in replayed bubbles. The trainer's stream writes it.
@@ -79,17 +79,17 @@ class captured_gates final : public bubble_source {
   std::uint32_t told_as(stream_handle stream);
   std::size_t place_of(captured_gate const& gate) const noexcept { return gate.index() - first_index_; }
 
-  executor& machine_;
+  executor& executor_;
   std::uint32_t const first_index_;
   std::function<void(std::string_view)> log_;  // waits for nobody
   captured_sites sites_;
-  machine_array<std::uint32_t> withheld_;  // (1,)
-  machine_array<gate_line> lines_;         // (max_gates,)
-  pinned_array<gate_line> found_;          // (max_gates,): copies of them
-  pinned_array<bubble_record> pinned_;     // (captured_gate::records + max_copied,): zeros, and copies
-  pinned_array<site_words> words_;         // (max_gates × captured_gate::max_sites,)
-  std::vector<stream_handle> streams_;     // that reports have told of
-  std::vector<copied> copied_;             // under way
+  device_array<std::uint32_t> withheld_;  // (1,)
+  device_array<gate_line> lines_;         // (max_gates,)
+  pinned_array<gate_line> found_;         // (max_gates,): copies of them
+  pinned_array<bubble_record> pinned_;    // (captured_gate::records + max_copied,): zeros, and copies
+  pinned_array<site_words> words_;        // (max_gates × captured_gate::max_sites,)
+  std::vector<stream_handle> streams_;    // that reports have told of
+  std::vector<copied> copied_;            // under way
   /// Their lines are under way; whether they were over before.
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;
   std::optional<std::string> held_up_;

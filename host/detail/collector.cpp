@@ -8,15 +8,15 @@
 
 namespace lull::detail {
 
-collector::collector(std::shared_ptr<executor> machine, std::vector<bubble_source*> sources, device_clock& clock,
+collector::collector(std::shared_ptr<executor> executor, std::vector<bubble_source*> sources, device_clock& clock,
                      collector_options options, log_queue& log)
-    : machine_(std::move(machine)),
+    : executor_(std::move(executor)),
       sources_(std::move(sources)),
       clock_(clock),
       options_(options),
       log_(log),
-      lane_(machine_->make_copy_lane()),
-      summary_({.cpu_time = machine_->kind() == executor_kind::threads, .harvest = {.worth = options.min_bubble}}) {
+      lane_(executor_->make_copy_lane()),
+      summary_({.cpu_time = executor_->kind() == executor_kind::threads, .harvest = {.worth = options.min_bubble}}) {
   tell_reserved({});
 }
 
@@ -26,7 +26,7 @@ void collector::read_free() {
   if (!options_.tells_free_memory || now - free_read_ < read_free_every) return;
   free_read_ = now;
   try {
-    free_ = machine_->device_free_bytes();
+    free_ = executor_->device_free_bytes();
   } catch (device_error const&) {  // what needs the device will say so
   }
   if (free_ == any_bytes) free_.reset();
@@ -78,7 +78,7 @@ void collector::reserve_more() {
     if (auto at = each->take_held_up()) where = std::move(at);
   }
   if (!where) return;
-  bool const more = machine_->reserve_group();
+  bool const more = executor_->reserve_group();
   if (!more && std::exchange(said_no_more_, true)) return;
   if (more) {
     {
@@ -93,7 +93,7 @@ void collector::reserve_more() {
 }
 
 void collector::tell_reserved(std::string const& last_added_at) {
-  placement const place = machine_->place();
+  placement const place = executor_->place();
   std::lock_guard const lock{mutex_};
   summary_.tell({.processors = place.processors,
                  .for_workers = place.owned_processors,

@@ -29,7 +29,7 @@ struct collector_options {
 class collector {
  public:
   /// `sources` outlive it. Throws limit_error.
-  collector(std::shared_ptr<executor> machine, std::vector<bubble_source*> sources, device_clock& clock,
+  collector(std::shared_ptr<executor> executor, std::vector<bubble_source*> sources, device_clock& clock,
             collector_options options, log_queue& log);
 
   /// Takes what has been copied. `at_work`: as of collected_bubbles. False: copies are under way still; else none is,
@@ -55,7 +55,7 @@ class collector {
   void reserve_more();
   void tell_reserved(std::string const& last_added_at);
 
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<executor> executor_;
   std::vector<bubble_source*> const sources_;
   device_clock& clock_;
   collector_options const options_;

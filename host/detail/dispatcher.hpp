@@ -33,7 +33,7 @@ class dispatcher {
 
   /// `clock` learns the moments of bubbles that are over; `wakes` is notified when there is something to do. Throws
   /// limit_error.
-  dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+  dispatcher(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
              device_clock& clock, std::shared_ptr<wake_signal> wakes, dispatcher_options const& options,
              log_queue& log);
 

@@ -79,13 +79,13 @@ std::optional<std::string> too_few_connections() {
 }
 
 runtime_options allowed_options(runtime_options asked, executor_kind kind, std::string& why_off) {
-  if (asked.armed_ahead &&
-      (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
-    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) +
+  if (asked.tuning.armed_ahead && (asked.tuning.armed_ahead->count() < 0 ||
+                                   *asked.tuning.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
+    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.tuning.armed_ahead->count()) +
                       " ns: it must be 0 to " + std::to_string(max_armed_ahead.count()) + ", or left out"};
   }
-  require_up_to("min_bubble", asked.min_bubble, max_min_bubble);
-  require_up_to("rest_before_close", asked.rest_before_close, max_rest_before_close);
+  require_up_to("min_bubble", asked.tuning.min_bubble, max_min_bubble);
+  require_up_to("rest_before_close", asked.tuning.rest_before_close, max_rest_before_close);
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };
@@ -103,9 +103,9 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind, std::
     say("off: " + why_off);
     asked.mode = runtime_mode::off;
   }
-  if (one_connection() && asked.launch == launch_time::at_close) {
+  if (one_connection() && asked.tuning.launch == launch_time::at_close) {
     say("CUDA_DEVICE_MAX_CONNECTIONS=1: workers are launched when a bubble opens");
-    asked.launch = launch_time::at_open;
+    asked.tuning.launch = launch_time::at_open;
   }
   return asked;
 }

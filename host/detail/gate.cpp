@@ -14,19 +14,19 @@ using steady = std::chrono::steady_clock;
 
 }  // namespace
 
-gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, site_limits limits)
-    : machine_(machine),
+gate::gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits)
+    : executor_(executor),
       index_(index),
-      line_(machine, 1),
-      ring_(machine, places * records),
-      tells_(machine, 1),
+      line_(executor, 1),
+      ring_(executor, places * records),
+      tells_(executor, 1),
       value_(first_value),
       sites_(limits),
-      pinned_(machine, 1) {
+      pinned_(executor, 1) {
   ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
   seen_.value = first_value;
   line_.write({&seen_, 1});
-  for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(machine_.make_mark());
+  for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(executor_.make_mark());
 }
 
 void gate::take(std::uint64_t stream_id) {
@@ -138,7 +138,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .lease = lease_,
                    .opened = last_used_};
   lock.unlock();
-  machine_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
+  executor_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
   lock.lock();
   // Only now: an edge that could not be enqueued never was.
   ++value_;
@@ -159,7 +159,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
     return;
   }
   closing const how =
-      placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(machine_.launch_gap()));
+      placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(executor_.launch_gap()));
   lock.unlock();
   end_bubble(stream, how);
 }
@@ -168,7 +168,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
 void gate::end_bubble(stream_handle stream, closing how) {
   placed& now = placed_of(bubbles_);
   bool const host_ahead = !has_opened(bubbles_);
-  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
+  executor_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
   std::lock_guard const lock{mutex_};
   ++value_;
   open_ = false;
@@ -289,7 +289,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     for (armed_worker& each : stands) {
       if (each.params.slot == nullptr) continue;
       each.params.gate.records = ring(worker).at;
-      machine_.launch(each.kernel, each.grid, each.params, &mark, worker == 0 ? when : start_when::at_once);
+      executor_.launch(each.kernel, each.grid, each.params, &mark, worker == 0 ? when : start_when::at_once);
       blocks[worker++] = each.grid.blocks;
     }
   } catch (...) {
@@ -328,10 +328,10 @@ bool gate::expected_before_launch(placed const& of) const {
 }
 
 opening_numbers gate::numbers() const noexcept {
-  return opening_numbers::of(machine_.load_mapped(&tells_.host()->numbers));
+  return opening_numbers::of(executor_.load_mapped(&tells_.host()->numbers));
 }
 
-std::uint64_t gate::opened_ns() const noexcept { return machine_.load_mapped(&tells_.host()->opened_ns); }
+std::uint64_t gate::opened_ns() const noexcept { return executor_.load_mapped(&tells_.host()->opened_ns); }
 
 std::optional<std::uint64_t> gate::take_opening() noexcept {
   std::uint32_t const opened = numbers().opened;
@@ -369,7 +369,7 @@ runtime_counts gate::counts() const {
 
 bool gate::passed() const {
   std::lock_guard const lock{mutex_};
-  return machine_.passed(seen_, value_);
+  return executor_.passed(seen_, value_);
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

@@ -77,7 +77,7 @@ class gate final : public bubble_source {
   /// Bubbles that the dispatcher may fall behind; then they are passed over.
   static constexpr std::uint64_t records = 256;
 
-  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, site_limits limits);
+  gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 
@@ -130,7 +130,7 @@ class gate final : public bubble_source {
   /// store its number over what ended it.
   void release(std::uint64_t bubble);
   /// Whether the workers that were enqueued for this bubble are out.
-  bool workers_left(std::uint64_t bubble) { return machine_.workers_left(mark_of(bubble)); }
+  bool workers_left(std::uint64_t bubble) { return executor_.workers_left(mark_of(bubble)); }
   /// Bubbles that are open or not collected.
   std::uint64_t outstanding() const;
 
@@ -220,10 +220,10 @@ class gate final : public bubble_source {
   placed& placed_of(std::uint64_t bubble) noexcept { return placed_[bubble % records]; }
   placed const& placed_of(std::uint64_t bubble) const noexcept { return placed_[bubble % records]; }
 
-  executor& machine_;
+  executor& executor_;
   std::uint32_t const index_;
-  machine_array<gate_line> line_;
-  machine_array<bubble_record> ring_;  // (places × records,)
+  device_array<gate_line> line_;
+  device_array<bubble_record> ring_;  // (places × records,)
   mapped_array<opening_line> tells_;
   gate_ref ref_;
   std::atomic<std::uint64_t> stream_id_{0};

@@ -168,8 +168,8 @@ bool gate::ask_if_over(std::uint64_t bubble) {
     return placed_of(bubble).timed;
   }();
   if (!has_opened(bubble)) return false;
-  if (!timed) return machine_.workers_left(mark);
-  auto const length = machine_.length(mark);
+  if (!timed) return executor_.workers_left(mark);
+  auto const length = executor_.length(mark);
   std::lock_guard const lock{mutex_};
   placed_of(bubble).length = length;
   return length.has_value();

@@ -74,8 +74,8 @@ job_description with_a_grain(job_description description) {
 
 }  // namespace
 
-job_record::job_record(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
-    : machine_(std::move(machine)),
+job_record::job_record(std::shared_ptr<executor> executor, job_description description, std::uint64_t ring_capacity)
+    : executor_(std::move(executor)),
       description_(with_a_grain(std::move(description))),
       capacity_(ring_capacity),
       forks_(forks_now()) {
@@ -88,7 +88,7 @@ job_record::job_record(std::shared_ptr<executor> machine, job_description descri
 }
 
 worker_kernel const& job_record::kernel() const noexcept {
-  return machine_->kind() == executor_kind::cuda ? description_.type.cuda : description_.type.threads;
+  return executor_->kind() == executor_kind::cuda ? description_.type.cuda : description_.type.threads;
 }
 
 void job_record::tell_queue() {
@@ -205,8 +205,8 @@ progress_line job_record::line() const noexcept {
   }
   progress_line const* const told = seat_->line();
   // What the word says was done before it; the whole round beside it may be older or newer.
-  std::uint64_t const where = machine_->load_mapped(&told->where);
-  return {machine_->load_mapped(&told->phases), machine_->load_mapped(&told->round), where, 0};
+  std::uint64_t const where = executor_->load_mapped(&told->where);
+  return {executor_->load_mapped(&told->phases), executor_->load_mapped(&told->round), where, 0};
 }
 
 phase_state job_record::reached() const noexcept {
@@ -245,7 +245,7 @@ void job_record::feed(std::uint64_t fed) {
     if (feeds_itself_) writes_to = seat_;
   }
   if (writes_to == nullptr) return tell_queue();  // for catch_up_fed
-  machine_->publish(&writes_to->at()->fed, fed);
+  executor_->publish(&writes_to->at()->fed, fed);
 }
 
 void job_record::require_no_seat() const {

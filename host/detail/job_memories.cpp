@@ -7,11 +7,11 @@
 
 namespace lull::detail {
 
-job_memories::job_memories(executor& machine, limits const& allowed)
-    : machine_(machine),
+job_memories::job_memories(executor& executor, limits const& allowed)
+    : executor_(executor),
       allowed_(allowed),
-      pages_(std::in_place, machine, allowed.saved_bytes),
-      lane_(machine.make_copy_lane()) {}
+      pages_(std::in_place, executor, allowed.saved_bytes),
+      lane_(executor.make_copy_lane()) {}
 
 job_memories::~job_memories() { lane_.reset(); }  // waits for the copies
 
@@ -54,7 +54,7 @@ void job_memories::tick(time_point now) {
   }
   if (now_ >= next_look_) {
     next_look_ = now_ + look_every;
-    if (allowed_.reserve_bytes != 0) free_ = machine_.device_free_bytes();
+    if (allowed_.reserve_bytes != 0) free_ = executor_.device_free_bytes();
   }
   if (any_moves_ || any_away_ || now_ >= next_follow_) follow();
   std::uint64_t const asked = missing();
@@ -291,7 +291,7 @@ void job_memories::withdraw(tenant& of) {
     for (auto const& [at, piece] : still.pieces()) {
       auto const saved = of.copied.find(at);
       if (!piece.can_go || saved == of.copied.end() || saved->second != piece) continue;
-      machine_.withdraw(at);
+      executor_.withdraw(at);
       went += piece.takes;
     }
   }
@@ -308,10 +308,10 @@ bool job_memories::begin_to_return(tenant& of) {
   try {
     for (auto const& [at, piece] : pieces) {
       if (!piece.can_go) continue;
-      if (machine_.restore(at)) back.push_back(at);
+      if (executor_.restore(at)) back.push_back(at);
     }
   } catch (limit_error const&) {
-    for (void* const at : back) machine_.withdraw(at);
+    for (void* const at : back) executor_.withdraw(at);
     of.moves.reset();
     not_back_before_ = now_ + away_for_;
     return false;
@@ -336,7 +336,7 @@ void job_memories::let_return() {
     if (each.now != movement::is_away) continue;
     std::uint64_t const room = allowed_.reserve_bytes + allowed_.reserve_bytes / 8;  // so that it need not go at once
     std::uint64_t const bytes = each.memory().bytes();
-    if (machine_.device_free_bytes() < room + bytes || machine_.free_bytes().bytes < bytes) continue;
+    if (executor_.device_free_bytes() < room + bytes || executor_.free_bytes().bytes < bytes) continue;
     if (begin_to_return(each)) return;
   }
 }

@@ -44,7 +44,7 @@ class job_memories {
   };
 
   /// Throws limit_error.
-  job_memories(executor& machine, limits const& allowed);
+  job_memories(executor& executor, limits const& allowed);
   ~job_memories();
   job_memories(job_memories const&) = delete;
   job_memories& operator=(job_memories const&) = delete;
@@ -124,7 +124,7 @@ class job_memories {
   void hand_out(std::uint64_t went);
   void answer();
 
-  executor& machine_;
+  executor& executor_;
   limits const allowed_;
   std::optional<saved_pages> pages_;
   std::unique_ptr<copy_lane> lane_;

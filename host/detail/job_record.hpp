@@ -38,7 +38,7 @@ class job_record : public std::enable_shared_from_this<job_record> {
 
   /// Takes no memory of the machine. `ring_capacity`: chunks that its blocks can hand back at once, four for each block
   /// that can be alive or more. Throws usage_error.
-  job_record(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity);
+  job_record(std::shared_ptr<executor> executor, job_description description, std::uint64_t ring_capacity);
   job_record(job_record const&) = delete;
   job_record& operator=(job_record const&) = delete;
 
@@ -111,7 +111,7 @@ class job_record : public std::enable_shared_from_this<job_record> {
   progress_line line() const noexcept;
   void require_no_seat() const;
 
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<executor> executor_;
   job_description description_;
   std::uint64_t const capacity_;
   std::uint64_t const forks_;

@@ -20,7 +20,7 @@ namespace lull::detail {
 class job_seat {
  public:
   /// `capacity`: chunks that can be handed back at once. Blocks. Throws limit_error.
-  job_seat(std::shared_ptr<executor> machine, std::uint64_t capacity);
+  job_seat(std::shared_ptr<lull::executor> executor, std::uint64_t capacity);
   job_seat(job_seat const&) = delete;
   job_seat& operator=(job_seat const&) = delete;
 
@@ -28,7 +28,7 @@ class job_seat {
   std::uint64_t capacity() const noexcept { return capacity_; }
   /// What blocks tell; the host may read it at any time by executor::load_mapped.
   progress_line const* line() const noexcept { return line_.host(); }
-  executor& machine() const noexcept { return *machine_; }
+  lull::executor& executor() const noexcept { return *executor_; }
 
   /// Enqueues what the job's blocks need; no block is inside. The copies before it on the lane must be done, because
   /// they share pinned memory.
@@ -46,10 +46,10 @@ class job_seat {
   std::uint64_t groups() const noexcept { return ring_groups(capacity_); }
   bool has_handed_back() const noexcept { return words_.data()->ring.pushed != words_.data()->ring.popped; }
 
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<lull::executor> executor_;
   std::uint64_t const capacity_;
-  machine_array<cursor> cursor_;
-  machine_array<ring_group> ring_;    // (groups(),)
+  device_array<cursor> cursor_;
+  device_array<ring_group> ring_;     // (groups(),)
   mapped_array<progress_line> line_;  // (1,)
   pinned_array<cursor> words_;        // (1,): of the last copy, to or from the machine
   pinned_array<ring_group> copied_;   // (groups(),)

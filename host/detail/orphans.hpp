@@ -14,7 +14,7 @@ namespace lull::detail {
 /// What is left of a runtime when it ends.
 struct orphans {
   bool for_ever = false;  // the trainer's stream has not come to our edges, or a worker is still inside
-  std::shared_ptr<executor> machine;
+  std::shared_ptr<lull::executor> executor;
   std::vector<std::unique_ptr<gate>> gates;
   std::unique_ptr<captured_gates> captured;
   std::unique_ptr<dispatcher> kept;

@@ -19,23 +19,23 @@ char const* reason(failure why) {
 
 }  // namespace
 
-placer::placer(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+placer::placer(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
                job_queue& queue, log_queue& log)
-    : machine_(std::move(machine)),
+    : executor_(std::move(executor)),
       gates_(gates),
       captured_(captured),
       queue_(queue),
       log_(log),
-      lane_(machine_->make_control_lane()),
+      lane_(executor_->make_control_lane()),
       lease_(lease_at_close({})),
-      lease_ns_(*machine_, 1) {
+      lease_ns_(*executor_, 1) {
   for (auto const& each : gates_) each->note_lease(lease_);
 }
 
 placer::~placer() {
   lane_.reset();  // waits for the copies
   for (slot_of_gate const& slot : places_[0].slots) {
-    if (slot.graph != nullptr) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+    if (slot.graph != nullptr) executor_->unmap(slot.answer, sizeof(std::uint64_t));
   }
 }
 
@@ -52,10 +52,10 @@ void placer::prepare(job_record const& job) {
   }
   std::vector<std::shared_ptr<job_seat>> made_seats;
   for (std::size_t at = 0; needs_seats && at < seats; ++at)
-    made_seats.push_back(std::make_shared<job_seat>(machine_, job.ring_capacity()));
+    made_seats.push_back(std::make_shared<job_seat>(executor_, job.ring_capacity()));
   std::unique_ptr<slot_memory> made_slots;
   if (needs_slots) {
-    made_slots = std::make_unique<slot_memory>(*machine_, places * gates_.size());
+    made_slots = std::make_unique<slot_memory>(*executor_, places * gates_.size());
     made_slots->resident = kind;
   }
   std::lock_guard const lock{mutex_};
@@ -147,12 +147,12 @@ void placer::follow_captures() {
     try {
       for (captured_slot const& each : graph->slots()) {
         slots.push_back({.slot = each.slot,
-                         .answer = machine_->map(sizeof(std::uint64_t)),
+                         .answer = executor_->map(sizeof(std::uint64_t)),
                          .resident = each.kernel.resident,
                          .graph = graph});
       }
     } catch (limit_error const&) {  // no pinned memory now
-      for (std::size_t at = before; at < slots.size(); ++at) machine_->unmap(slots[at].answer, sizeof(std::uint64_t));
+      for (std::size_t at = before; at < slots.size(); ++at) executor_->unmap(slots[at].answer, sizeof(std::uint64_t));
       slots.resize(before);
       captured_.take_later(graph);
     }
@@ -164,7 +164,7 @@ void placer::follow_captures() {
         std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });
     if (is_used || !lane_->done()) continue;  // a lease may be on its way to a slot
     for (slot_of_gate const& slot : slots) {
-      if (is_its(slot)) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+      if (is_its(slot)) executor_->unmap(slot.answer, sizeof(std::uint64_t));
     }
     std::erase_if(slots, is_its);
     captured_.forget(*graph);
@@ -251,7 +251,7 @@ bool placer::move_slots(int index, bool fill) {
   bool const is_idle = lane_->done();
   for (slot_of_gate& slot : here.slots) {
     if (slot.asked != 0) {
-      std::uint64_t const said = machine_->load_mapped(slot.answer.host);
+      std::uint64_t const said = executor_->load_mapped(slot.answer.host);
       if (said / 2 != slot.asked) {
         all = false;
         continue;
@@ -271,7 +271,8 @@ bool placer::move_slots(int index, bool fill) {
     if (fill) {
       content = {here.job->seat()->at(), static_cast<std::uint64_t>(lease_.count()), here.job->description().functor};
     }
-    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device), next_id_);
+    executor_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device),
+                        next_id_);
     slot.asked = next_id_++;  // only now: what could not be enqueued is never answered
     slot.fills = fill;
     here.reads_words = false;

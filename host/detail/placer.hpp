@@ -32,7 +32,7 @@ namespace lull::detail {
 class placer {
  public:
   /// Throws limit_error.
-  placer(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+  placer(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
          job_queue& queue, log_queue& log);
   ~placer();
   placer(placer const&) = delete;
@@ -98,8 +98,8 @@ class placer {
   };
   /// What the streams' slots of one kind of worker are made of.
   struct slot_memory {
-    slot_memory(executor& machine, std::size_t count) : lines(machine, count), answers(machine, count) {}
-    machine_array<slot_line> lines;       // (count,)
+    slot_memory(executor& executor, std::size_t count) : lines(executor, count), answers(executor, count) {}
+    device_array<slot_line> lines;        // (count,)
     mapped_array<std::uint64_t> answers;  // (count,)
     void const* resident = nullptr;
   };
@@ -137,7 +137,7 @@ class placer {
   job_pointer best_waiting() const;
   bool is_far_tamer(job_record const& one, job_record const& than) const;
 
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<executor> executor_;
   std::vector<std::unique_ptr<gate>>& gates_;
   captured_gates& captured_;
   job_queue& queue_;

@@ -25,29 +25,29 @@
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/runtime.hpp>
 
-namespace lull {
+namespace lull::detail {
 
 /// What a runtime is, behind its interface.
-class runtime::state {
+class runtime_state {
  public:
-  state(std::shared_ptr<executor> machine, runtime_options options);
-  ~state();
+  runtime_state(std::shared_ptr<lull::executor> executor, runtime_options options);
+  ~runtime_state();
 
   worker_kernel const& kernel_of(task_type const& type) const {
-    return machine_->kind() == executor_kind::cuda ? type.cuda : type.threads;
+    return executor_->kind() == executor_kind::cuda ? type.cuda : type.threads;
   }
 
   job submit(job_description description);
   open_result open(stream_handle stream, site where) noexcept;
   void close(bubble_id id, stream_handle stream) noexcept;
   void step(stream_handle stream, std::optional<std::uint64_t> number) noexcept;
-  detail::trainer_steps& steps() noexcept { return steps_; }
+  trainer_steps& steps() noexcept { return steps_; }
 
   bool ready(stream_handle stream);
   runtime_counts counts() const;
 
-  bool quiet(std::chrono::nanoseconds at_most);
-  void release() noexcept {
+  bool pause_all(std::chrono::nanoseconds at_most);
+  void resume_all() noexcept {
     if (in_child()) return;
     dispatcher_->places().release();
     wake_->notify();
@@ -56,14 +56,14 @@ class runtime::state {
     return in_child() ? 0 : dispatcher_->give_back(bytes, at_most);
   }
   std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
-  bool drain(std::chrono::nanoseconds at_most) {
+  bool wait_all(std::chrono::nanoseconds at_most) {
     return !in_child() && until(at_most, [this] { return dispatcher_->empty(); });
   }
 
   /// In a process that was forked from the one that made the runtime.
-  bool in_child() const noexcept { return detail::forks_now() != forks_; }
+  bool in_child() const noexcept { return forks_now() != forks_; }
 
-  executor& machine() noexcept { return *machine_; }
+  lull::executor& executor() noexcept { return *executor_; }
   runtime_mode mode() const noexcept { return mode_; }
   std::string why_off() const {
     std::lock_guard const lock{turning_off_};
@@ -82,8 +82,8 @@ class runtime::state {
 
  private:
   /// A stream's gate, or the one that it would get.
-  detail::gate* find_gate(std::uint64_t stream_id) const noexcept;
-  detail::gate* gate_for(std::uint64_t stream_id);
+  gate* find_gate(std::uint64_t stream_id) const noexcept;
+  gate* gate_for(std::uint64_t stream_id);
 
   open_result pass_over(counted why) noexcept {
     ++passed_over_[static_cast<std::size_t>(why)];
@@ -91,10 +91,10 @@ class runtime::state {
   }
 
   open_result open_captured(std::uint64_t capture, stream_handle stream, site where);
-  open_result open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where);
+  open_result open_on(gate* gate, std::uint64_t stream_id, stream_handle stream, site where);
 
   /// What is due at a gate is enqueued here, by the trainer's thread; for the rest the dispatcher wakes in time.
-  void offer(detail::gate& at) {
+  void offer(gate& at) {
     if (mode_ == runtime_mode::on) wake_->notify_before(launcher_->offer(at));
   }
 
@@ -135,28 +135,28 @@ class runtime::state {
   void serve();
 
   mutable std::mutex turning_off_;
-  std::string why_off_;                           // under `turning_off_`
-  std::shared_ptr<detail::log_queue> const log_;  // to the program's callback
-  runtime_options options_;                       // whose log is that queue
-  std::shared_ptr<executor> machine_;
+  std::string why_off_;                   // under `turning_off_`
+  std::shared_ptr<log_queue> const log_;  // to the program's callback
+  runtime_options options_;               // whose log is that queue
+  std::shared_ptr<lull::executor> executor_;
   std::atomic<runtime_mode> mode_;
   runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
   std::uint64_t const forks_;
-  std::optional<detail::harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
-  std::optional<detail::gpu_watch> watch_;             // none: nobody reads a report, or it is no GPU
-  detail::trainer_steps steps_;
+  std::optional<harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
+  std::optional<gpu_watch> watch_;             // none: nobody reads a report, or it is no GPU
+  trainer_steps steps_;
   std::atomic<bool> graphs_withhold_;  // side work, as their word on the machine says
   std::atomic<bool> gates_used_up_{false};
   std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // by no gate
-  std::vector<std::unique_ptr<detail::gate>> gates_;
-  std::unique_ptr<detail::captured_gates> captured_;
-  std::unique_ptr<detail::launcher> launcher_;
-  std::unique_ptr<detail::dispatcher> dispatcher_;
+  std::vector<std::unique_ptr<gate>> gates_;
+  std::unique_ptr<captured_gates> captured_;
+  std::unique_ptr<launcher> launcher_;
+  std::unique_ptr<dispatcher> dispatcher_;
   std::mutex taking_;  // of gates that are nobody's
-  std::shared_ptr<detail::wake_signal> const wake_ = std::make_shared<detail::wake_signal>();
+  std::shared_ptr<wake_signal> const wake_ = std::make_shared<wake_signal>();
   std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
   std::atomic<bool> ending_{false};
   std::thread thread_;  // last: it uses all of the above
 };
 
-}  // namespace lull
+}  // namespace lull::detail

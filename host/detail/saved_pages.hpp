@@ -18,7 +18,7 @@ class saved_pages {
   static std::size_t count_for(std::size_t bytes) noexcept { return (bytes + page_bytes - 1) / page_bytes; }
 
   /// May synchronise with the trainer. The machine must outlive all pages. Throws limit_error.
-  saved_pages(machine_memory& machine, std::uint64_t bytes) : room_(std::make_shared<room>(machine, bytes)) {}
+  saved_pages(device_memory& executor, std::uint64_t bytes) : room_(std::make_shared<room>(executor, bytes)) {}
 
   std::size_t unused() const {
     std::lock_guard const lock{room_->mutex};
@@ -38,17 +38,17 @@ class saved_pages {
 
  private:
   struct room {
-    room(machine_memory& of, std::uint64_t bytes)
-        : machine(of), at(bytes < page_bytes ? nullptr : static_cast<std::byte*>(of.pin(bytes))) {
+    room(device_memory& of, std::uint64_t bytes)
+        : executor(of), at(bytes < page_bytes ? nullptr : static_cast<std::byte*>(of.pin(bytes))) {
       for (std::uint64_t page = bytes / page_bytes; page-- != 0;) unused.push_back(at + page * page_bytes);
     }
     ~room() {
-      if (at != nullptr) machine.unpin(at);
+      if (at != nullptr) executor.unpin(at);
     }
     room(room const&) = delete;
     room& operator=(room const&) = delete;
 
-    machine_memory& machine;
+    device_memory& executor;
     std::byte* const at;
     std::mutex mutex;
     std::vector<std::byte*> unused;  // has room for all: to give one back does not allocate

@@ -27,18 +27,18 @@ class trainer_steps {
  public:
   using log_line = std::function<void(std::string_view)>;
 
-  /// As bound(). `harvests`: false: no side work runs anyway, and no bound is kept. `trainer`: the same for all ranks.
-  /// `log`: may be empty; lives as long as this.
-  trainer_steps(executor& machine, bool harvests, double max_slowdown, std::uint64_t trainer, log_line const& log);
+  /// As bound(). `harvests`: false: no side work runs anyway, and no bound is kept. `draw_seed`: the same for all
+  /// ranks. `log`: may be empty; lives as long as this.
+  trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed, log_line const& log);
 
   /// No side work runs before the next step, and nothing is known yet. 0: it may run in all of them, at once. Does
   /// nothing if this is the bound already. Throws usage_error.
   void bound(double max_slowdown);
 
   /// How much longer side work of a name makes a step, as a share, as is supposed until it is known. Throws
-  /// usage_error, and limit_error for more than `max_supposed` names.
-  void suppose(std::string_view name, double slowdown);
-  static constexpr std::size_t max_supposed = 64;
+  /// usage_error, and limit_error for more than `max_assumed` names.
+  void assume_slowdown(std::string_view name, double slowdown);
+  static constexpr std::size_t max_assumed = 64;
 
   /// The next step begins where the stream is now, and the one before ends. Enqueue only; the first calls allocate.
   /// `number`: none: the last one's plus 1.
@@ -70,7 +70,7 @@ class trainer_steps {
   step_report now() const;
   bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
   bool read_next();
-  void suppose_together(standing_kinds of);
+  void assume_together(standing_kinds of);
 
   static constexpr std::size_t kept = 256;  // moments that were not read yet
   struct beginning {
@@ -81,15 +81,15 @@ class trainer_steps {
     std::unique_ptr<stream_moment> when;
   };
 
-  executor& machine_;
+  executor& executor_;
   bool const harvests_;
-  std::uint64_t const trainer_;
+  std::uint64_t const draw_seed_;
   log_line const& log_;
   std::atomic<side_work> may_run_{side_work::all};
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
   std::mutex marks_;                          // held while a moment is enqueued, taken before `mutex_`
   mutable std::mutex mutex_;                  // all that follows
-  std::map<std::uint64_t, double> supposed_;  // of the kind of one name
+  std::map<std::uint64_t, double> assumed_;   // of the kind of one name
   std::uint64_t together_ = 0;                // of the two names that something is supposed of
   std::optional<governor> governor_;
   std::array<beginning, kept> noted_;

@@ -11,8 +11,7 @@ namespace lull {
 
 namespace {
 
-constexpr double supposed_chance =
-    0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
+constexpr double assumed_chance = 0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
 constexpr double least_chance = 2e-4;
 constexpr double never = 1e-9;              // where a spell costs more than can be paid for, as is supposed
 constexpr double devouring = 0.3;           // excess of two of the first harvested spells that ends the beginning
@@ -43,8 +42,8 @@ constexpr std::uint32_t wary_spells = 24;
 constexpr double wary_chance = 0.3;
 
 /// Uniform in [0, 1) (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
-double draw(std::uint64_t trainer, std::uint64_t spell) {
-  std::uint64_t z = trainer + (spell + 1) * 0x9e3779b97f4a7c15;
+double draw(std::uint64_t seed, std::uint64_t spell) {
+  std::uint64_t z = seed + (spell + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
@@ -73,7 +72,7 @@ side_work governor::decide(std::uint64_t step, std::uint64_t kind, bool may_halv
     bool const half = may_halve && runs_half(number, kind);
     double const chance = this->chance(kind, half);
     if (open_.size() == max_open) open_.pop_front();
-    open_.push_back({number, kind, chance, draw(options_.trainer, number) < chance, half, may_halve});
+    open_.push_back({number, kind, chance, draw(options_.draw_seed, number) < chance, half, may_halve});
   }
   spell const& now = open_.back();
   return !now.is_harvested ? side_work::none : now.is_half ? side_work::half : side_work::all;
@@ -134,14 +133,14 @@ std::uint64_t governor::steps_to_know(std::uint64_t kind, bool half) const {
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
 
-void governor::suppose(std::uint64_t kind, supposition what) {
+void governor::assume_slowdown(std::uint64_t kind, assumed_slowdown what) {
   what.slowdown = std::max(what.slowdown, 1e-9);
-  supposed_[kind] = what;
+  assumed_[kind] = what;
 }
 
 bool governor::has_idea_of(std::uint64_t kind) const {
-  auto const supposed = supposed_.find(kind);
-  return (supposed != supposed_.end() && !supposed->second.is_at_least) || interval(kind);
+  auto const assumed = assumed_.find(kind);
+  return (assumed != assumed_.end() && !assumed->second.is_at_least) || interval(kind);
 }
 
 /// Takes the first spells for the forecast; true while it does.
@@ -266,10 +265,10 @@ double governor::chance(std::uint64_t kind, bool half) const {
     double const mean = std::max(of.first.mean(), warm_up.mean());
     return std::max(affordable(of, mean, mean), least_chance);
   }
-  if (auto const idea = supposed(kind, half)) {
+  if (auto const idea = assumed(kind, half)) {
     double const seen = of.first.count >= 2 ? of.first.mean() - spread_ : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
-    double const most = idea->is_at_least ? first_chance : supposed_chance;
+    double const most = idea->is_at_least ? first_chance : assumed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);
   }
   // What others lost is made up for before a further kind is tried.
@@ -278,11 +277,11 @@ double governor::chance(std::uint64_t kind, bool half) const {
 }
 
 /// Half of the blocks cost at most what all of them do.
-std::optional<governor::supposition> governor::supposed(std::uint64_t kind, bool half) const {
+std::optional<governor::assumed_slowdown> governor::assumed(std::uint64_t kind, bool half) const {
   auto const of_all = half ? interval(kind) : std::nullopt;
-  if (of_all) return supposition{std::max(of_all->estimate, 1e-9)};
-  auto const told = supposed_.find(kind);
-  return told != supposed_.end() ? std::optional{told->second} : std::nullopt;
+  if (of_all) return assumed_slowdown{std::max(of_all->estimate, 1e-9)};
+  auto const told = assumed_.find(kind);
+  return told != assumed_.end() ? std::optional{told->second} : std::nullopt;
 }
 
 /// What the bound allows, where side work costs so much of a step.

@@ -20,7 +20,7 @@ struct governor_options {
   /// By how much a trainer's steps may take longer in the mean, as a share of a step: above 0 and at most 1.
   double max_slowdown = 0.005;
   /// The same for all ranks of a trainer, and another for each trainer.
-  std::uint64_t trainer = 0;
+  std::uint64_t draw_seed = 0;
   /// Steps in a row that are harvested or not, at least 1. What a spell leaves to the step behind it is not
   /// seen, and is the less the longer it is; but a long one may cost more than the bound allows.
   std::uint32_t steps_a_spell = 4;
@@ -65,12 +65,12 @@ class governor {
 
   /// How much longer side work of a kind is supposed to make a step, as from a profile. It says how carefully that kind
   /// begins, until its slowdown is known.
-  struct supposition {
+  struct assumed_slowdown {
     double slowdown = 0;       // as a share of a step; finite and not negative
     bool is_at_least = false;  // it may be more, so that it makes the beginning no bolder
   };
-  void suppose(std::uint64_t kind, supposition what);
-  void suppose_nothing(std::uint64_t kind) { supposed_.erase(kind); }
+  void assume_slowdown(std::uint64_t kind, assumed_slowdown what);
+  void assume_nothing(std::uint64_t kind) { assumed_.erase(kind); }
   /// Whether the slowdown of a kind is known, or supposed and no more.
   bool has_idea_of(std::uint64_t kind) const;
   static constexpr double first_chance = 0.2;  // of a kind that nobody has an idea of
@@ -133,7 +133,7 @@ class governor {
   bool half_may_be_worth_it(appetite const& of) const noexcept;
   void choose_size(appetite& of) const noexcept;
   double share_within_bound(double slowdown) const noexcept;
-  std::optional<supposition> supposed(std::uint64_t kind, bool half) const;
+  std::optional<assumed_slowdown> assumed(std::uint64_t kind, bool half) const;
   double affordable(of_size const& of, double slowdown, double high) const;
   double loss() const noexcept;
 
@@ -142,11 +142,11 @@ class governor {
   governor_options options_;
   std::list<appetite> appetites_;  // the latest one that ended a spell is the last
   std::deque<spell> open_;
-  std::map<std::uint64_t, supposition> supposed_;  // of a kind
-  double forgotten_ = 0;                           // losses of kinds that are no longer told apart
-  double usual_ns_ = 0;                            // of a step without side work, as forecast
-  double spread_ = 0.02;                           // of spells around the forecast, as a share
-  int off_in_a_row_ = 0;                           // spells that were far above the forecast; below 0: below it
+  std::map<std::uint64_t, assumed_slowdown> assumed_;  // of a kind
+  double forgotten_ = 0;                               // losses of kinds that are no longer told apart
+  double usual_ns_ = 0;                                // of a step without side work, as forecast
+  double spread_ = 0.02;                               // of spells around the forecast, as a share
+  int off_in_a_row_ = 0;                               // spells that were far above the forecast; below 0: below it
   std::uint64_t ended_ = 0;
 };
 

@@ -99,7 +99,7 @@ std::vector<prospect> prospects_of(machine_profiles const& known, idle_time cons
   std::vector<prospect> found;
   for (std::size_t i = 0; i < known.works.size(); ++i) {
     work_profile const& work = known.works[i];
-    std::optional<double> const slowdown = supposed_slowdown(work);
+    std::optional<double> const slowdown = slowdown_to_assume(work);
     double used = 0;  // of the trainer's time
     for (idle_time::site const& each : idle.sites) used += each.share * harvest_in(work.lengths, each.typical);
     used = std::min(used, 1.0) * allowed(slowdown, within.max_slowdown);

@@ -43,11 +43,11 @@ machine_profiles read_profiles(std::string const& path);
 
 /// How much longer it makes a step: the upper end of the interval, or the lower end where the upper one is beyond twice
 /// the estimate and beyond 2 %, and so is noise; of all lengths the most. Nothing where noise hides all.
-std::optional<double> supposed_slowdown(work_profile const& of);
+std::optional<double> slowdown_to_assume(work_profile const& of);
 
-/// Tells the runtime (`runtime::suppose`), of several profiles of a name the hungriest. Returns why not, or not all:
-/// where they are of another machine or version, "…; profile the tasks here", or of more names than a runtime takes.
-/// Empty: told.
-std::string suppose(runtime& side, machine_profiles const& known);
+/// Tells the runtime (`runtime::assume_slowdown`), of several profiles of a name the hungriest. Returns why not, or not
+/// all: where they are of another machine or version, "…; profile the tasks here", or of more names than a runtime
+/// takes. Empty: told.
+std::string assume_slowdown(runtime& side, machine_profiles const& known);
 
 }  // namespace lull

@@ -24,8 +24,8 @@ namespace lull {
 /// What a harvest is assumed to bring: of each bubble that is worth it, its length less what starting and draining a
 /// worker cost. These are the slowest p50 of the three tasks of docs/results/yield.json (`start_p50`: compute 6.1
 /// to 6.3 µs, streaming 7.9 to 8.9, PageRank 7.6 to 9.0; `drain_p50`: 3.6 to 3.8, 6.5 to 6.7, 7.3 to 7.5), rounded up.
-/// It is GPU time on the SMs that workers may use: SMs that are kept off as rooms, and what a task runs slower beside
-/// training, are not in it.
+/// It is GPU time on the SMs that workers may use: SMs that are kept off as reserved groups, and what a task runs
+/// slower beside training, are not in it.
 struct harvest_assumptions {
   std::chrono::nanoseconds worth = default_min_bubble;
   std::chrono::nanoseconds start = std::chrono::microseconds{9};

@@ -26,7 +26,7 @@ class checkpoints final : public job_saver {
   /// Lull's checkpoint is in its place, or the file exists and the job shall not resume. `name`: the job's, and of the
   /// file.
   checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
-              task_request const& request, task_owner& owner, executor& machine);
+              task_request const& request, task_owner& owner, executor& executor);
 
   void begin(detail::job_record& job) override;
   /// Where the job has done nothing since the file was written, it is left as it is.
@@ -49,7 +49,7 @@ class checkpoints final : public job_saver {
   std::chrono::nanoseconds every_;
   bool const resume_;
   bool resumed_ = false;
-  executor& machine_;
+  executor& executor_;
   std::vector<task_array> arrays_;
   checkpoint_description what_;
   std::vector<std::byte> buffer_;

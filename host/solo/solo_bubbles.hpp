@@ -29,7 +29,7 @@ class solo_bubbles {
 
   /// A block stays for a `lease` at most. Throws usage_error where the task was built without code for this machine,
   /// and for a grain of 0.
-  solo_bubbles(executor& machine, job_description job, std::chrono::nanoseconds lease);
+  solo_bubbles(executor& executor, job_description job, std::chrono::nanoseconds lease);
   solo_bubbles(solo_bubbles const&) = delete;
   solo_bubbles& operator=(solo_bubbles const&) = delete;
   /// Closes the bubble if one is open, and cancels the job if it has not ended.
@@ -49,7 +49,7 @@ class solo_bubbles {
   /// Opens a bubble and launches its worker.
   void open();
   /// Whether all blocks of the worker are out.
-  bool left() { return machine_.workers_left(*mark_); }
+  bool left() { return executor_.workers_left(*mark_); }
   /// Closes the bubble, waits for the last block, and says what happened in it. `log` is told of a chunk that takes
   /// longer than 2 s. One that does not end within 10 s ends the process: nothing can make its block leave, and neither
   /// our memory nor the owner's may go while a block is inside.
@@ -67,13 +67,13 @@ class solo_bubbles {
   void await_blocks(log_line const& log);
   void await_copies();
 
-  executor& machine_;
+  executor& executor_;
   worker_grid const grid_;
   std::uint64_t bubble_ = 0;
   bool is_open_ = false;
-  machine_array<gate_line> gate_;
-  machine_array<bubble_record> record_;
-  machine_array<slot_line> slot_;
+  device_array<gate_line> gate_;
+  device_array<bubble_record> record_;
+  device_array<slot_line> slot_;
   std::unique_ptr<bubble_mark> mark_;  // of the worker
   std::shared_ptr<detail::job_record> job_;
   std::shared_ptr<detail::job_seat> seat_;  // the job's while a bubble is open

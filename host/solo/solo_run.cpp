@@ -44,14 +44,14 @@ std::string text_of(std::exception_ptr const& problem) {
 /// One task, its job in bubbles of our own, and what became of it.
 class solo_job {
  public:
-  solo_job(executor& machine, solo_task const& task, std::uint32_t grain, log_line const& log, solo_run& found)
+  solo_job(executor& executor, solo_task const& task, std::uint32_t grain, log_line const& log, solo_run& found)
       : name_(task.job.name),
         priority_(task.job.priority),
         log_(log),
         found_(found),
-        hosted_(machine, {with_grain(task.job, grain), borrowed(task.owner), borrowed(task.saves)}, log) {
+        hosted_(executor, {with_grain(task.job, grain), borrowed(task.owner), borrowed(task.saves)}, log) {
     hosted_.submit([&](job_description what) {
-      bubbles_.emplace(machine, std::move(what), lease);
+      bubbles_.emplace(executor, std::move(what), lease);
       return bubbles_->handle();
     });
     settle();
@@ -175,8 +175,8 @@ class solo_job {
   bool ended_ = false;
 };
 
-solo_run run_one(executor& machine, solo_task const& task, solo_run_options const& how) {
-  solo_run found = std::move(run_solo(machine, {task}, how).front());
+solo_run run_one(executor& executor, solo_task const& task, solo_run_options const& how) {
+  solo_run found = std::move(run_solo(executor, {task}, how).front());
   if (found.problem) std::rethrow_exception(found.problem);
   return found;
 }
@@ -211,8 +211,8 @@ nanoseconds solo_run::chunk_time() const noexcept {
   return chunks == 0 ? 0ns : stay / static_cast<std::int64_t>(chunks);
 }
 
-std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks, solo_run_options const& how) {
-  device_guard const here{machine};
+std::vector<solo_run> run_solo(executor& executor, std::vector<solo_task> const& tasks, solo_run_options const& how) {
+  device_guard const here{executor};
   auto const end = deadline_after(how.at_most);
   std::optional<bubble_lengths> random;
   if (how.max_bubble.count() != 0) random.emplace(how.bubble, how.max_bubble, how.seed);
@@ -220,7 +220,7 @@ std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& 
   std::vector<solo_run> found(tasks.size());
   std::vector<std::unique_ptr<solo_job>> jobs;
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    jobs.push_back(std::make_unique<solo_job>(machine, tasks[i], how.grain, how.log, found[i]));
+    jobs.push_back(std::make_unique<solo_job>(executor, tasks[i], how.grain, how.log, found[i]));
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](auto const& one, auto const& other) { return one->priority() > other->priority(); });
   auto const stop = [&] {
@@ -252,12 +252,12 @@ std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& 
   return found;
 }
 
-solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how) {
-  return run_one(machine, {owner.describe(), &owner}, how);
+solo_run run_to_end(task_owner& owner, executor& executor, solo_run_options const& how) {
+  return run_one(executor, {owner.describe(), &owner}, how);
 }
 
-solo_run run_to_end(job_description const& job, executor& machine, solo_run_options const& how) {
-  return run_one(machine, {job}, how);
+solo_run run_to_end(job_description const& job, executor& executor, solo_run_options const& how) {
+  return run_one(executor, {job}, how);
 }
 
 nanoseconds percentile(std::vector<nanoseconds> values, double share) {

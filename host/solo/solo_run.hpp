@@ -69,14 +69,14 @@ struct solo_task {
 /// Blocks. Throws what `stop` and `job_saver::begin` throw; usage_error for a task without code for this machine, a job
 /// whose own grain is 0, and lengths that bubble_lengths refuses; limit_error where the machine's memory is used up. A
 /// chunk that does not end within 10 s of a close ends the process, for nothing can make it leave.
-std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks,
+std::vector<solo_run> run_solo(executor& executor, std::vector<solo_task> const& tasks,
                                solo_run_options const& how = {});
 
 /// The same of one task. Throws its problem, too: what `serve` throws; usage_error for a task that fails, or one that
 /// starves when `serve` has returned.
-solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how = {});
+solo_run run_to_end(task_owner& owner, executor& executor, solo_run_options const& how = {});
 /// … that nobody serves.
-solo_run run_to_end(job_description const& job, executor& machine, solo_run_options const& how = {});
+solo_run run_to_end(job_description const& job, executor& executor, solo_run_options const& how = {});
 
 /// Nearest rank, `share` in [0, 1]; 0 of nothing.
 std::chrono::nanoseconds percentile(std::vector<std::chrono::nanoseconds> values, double share);

@@ -15,7 +15,7 @@ namespace lull {
 class feeder_thread {
  public:
   /// Both outlive this.
-  feeder_thread(task_owner& owner, executor& machine, job handle);
+  feeder_thread(task_owner& owner, executor& executor, job handle);
   /// Cancels the job if it is not over, and waits for the owner to see that; the job reaches its final state in the
   /// dispatcher.
   ~feeder_thread();

@@ -26,10 +26,13 @@ void leave_alone_for_ever(std::shared_ptr<task_owner> owner, std::unique_ptr<job
 
 }  // namespace
 
-hosted_job::hosted_job(executor& machine, hosted_task task, log_line log)
-    : machine_(machine), what_(std::move(task.job)), another_(std::move(task.another)), owner_(std::move(task.owner)) {
+hosted_job::hosted_job(executor& executor, hosted_task task, log_line log)
+    : executor_(executor),
+      what_(std::move(task.job)),
+      another_(std::move(task.another)),
+      owner_(std::move(task.owner)) {
   if (task.saves != nullptr)
-    saving_ = std::make_unique<job_saving>(std::move(task.saves), machine_, what_.name, what_.memory, std::move(log));
+    saving_ = std::make_unique<job_saving>(std::move(task.saves), executor_, what_.name, what_.memory, std::move(log));
 }
 
 hosted_job::~hosted_job() { end(std::chrono::steady_clock::now() + max_goodbye); }
@@ -68,7 +71,7 @@ void hosted_job::submit(submit_function const& to, from begin) {
     }
     if (!what_.is_paused) made.resume();
   }
-  if (owner_ != nullptr) served_ = std::make_unique<feeder_thread>(*owner_, machine_, std::move(made));
+  if (owner_ != nullptr) served_ = std::make_unique<feeder_thread>(*owner_, executor_, std::move(made));
 }
 
 std::uint64_t hosted_job::items() const {
@@ -104,7 +107,7 @@ std::string const& hosted_job::result() {
   if (lines_) return *lines_;
   if (owner_ == nullptr) throw usage_error{"job '" + what_.name + "' has no owner, and so no result"};
   finish_serving();
-  device_guard const here{machine_};
+  device_guard const here{executor_};
   std::string all;
   for (std::string const& line : owner_->write()) all += line + '\n';
   lines_ = std::move(all);
@@ -118,8 +121,8 @@ verification const* hosted_job::verify() {
   if (!verdict_ && owner_ == nullptr && kept_ == nullptr) return nullptr;
   if (!verdict_) {
     finish_serving();
-    device_guard const here{machine_};
-    verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(machine_);
+    device_guard const here{executor_};
+    verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(executor_);
     kept_.reset();
   }
   return &*verdict_;
@@ -131,7 +134,7 @@ void hosted_job::give_back() {
     if (!verdict_ && owner_->arrays().empty()) {
       verdict_ = owner_->verify();
     } else if (!verdict_ && another_) {
-      kept_ = std::make_unique<kept_result>(another_, *owner_, machine_);
+      kept_ = std::make_unique<kept_result>(another_, *owner_, executor_);
     }
   } catch (std::exception const&) {  // `verify` says so
   }

@@ -44,7 +44,7 @@ class hosted_job {
   static constexpr std::chrono::seconds max_goodbye{10};
 
   /// Nothing runs yet. The machine outlives this. `log`: as of job_saving.
-  hosted_job(executor& machine, hosted_task task, log_line log = {});
+  hosted_job(executor& executor, hosted_task task, log_line log = {});
   /// As `end`, after 10 s at most.
   ~hosted_job();
   hosted_job(hosted_job const&) = delete;
@@ -98,7 +98,7 @@ class hosted_job {
  private:
   void give_back();
 
-  executor& machine_;
+  executor& executor_;
   mutable std::mutex mutex_;   // the next three
   job handle_;                 // before all that has memory of the machine, which it keeps
   std::uint64_t brought_ = 0;  // items by what was saved

@@ -16,10 +16,10 @@ constexpr auto until_it_left = 200us;  // a pause takes the time of a chunk
 
 }  // namespace
 
-job_saving::job_saving(std::shared_ptr<job_saver> saves, executor& machine, std::string name,
+job_saving::job_saving(std::shared_ptr<job_saver> saves, executor& executor, std::string name,
                        std::shared_ptr<job_memory> memory, log_line log)
     : saves_(std::move(saves)),
-      machine_(machine),
+      executor_(executor),
       name_(std::move(name)),
       memory_(std::move(memory)),
       log_(std::move(log)) {}
@@ -120,7 +120,7 @@ void job_saving::save(moment when) {
   if (is_left_alone()) return;
   std::string why;
   try {
-    device_guard const here{machine_};
+    device_guard const here{executor_};
     std::optional<patient_copies> however_late;  // nobody waits for a thread of our own
     if (has_thread_) however_late.emplace();
     saves_->save(detail::state_of(handle_));

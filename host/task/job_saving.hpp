@@ -25,7 +25,7 @@ class job_saving {
 
   /// `saves` has the job of such a name; `memory`: what may give way of it, or null. The machine outlives this. `log`:
   /// a line where the job cannot be saved, and one where it is not saved at its end.
-  job_saving(std::shared_ptr<job_saver> saves, executor& machine, std::string name, std::shared_ptr<job_memory> memory,
+  job_saving(std::shared_ptr<job_saver> saves, executor& executor, std::string name, std::shared_ptr<job_memory> memory,
              log_line log);
   /// Where a thread saves: cancels the job if it is not over, and waits until it is, and saved.
   ~job_saving();
@@ -66,7 +66,7 @@ class job_saving {
   bool is_left_alone() const;
 
   std::shared_ptr<job_saver> saves_;
-  executor& machine_;
+  executor& executor_;
   std::string const name_;
   std::shared_ptr<job_memory> const memory_;
   log_line const log_;

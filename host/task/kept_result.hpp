@@ -21,13 +21,13 @@ class kept_result {
   static constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
 
   /// Reads back what the owner's task has written. Throws limit_error where that is more than may be kept.
-  kept_result(another_owner another, task_owner const& owner, executor& machine);
+  kept_result(another_owner another, task_owner const& owner, executor& executor);
   ~kept_result();
   kept_result(kept_result const&) = delete;
   kept_result& operator=(kept_result const&) = delete;
 
   /// Reads the inputs again, and takes the arrays' memory while it works. Throws as task_owner::prepare.
-  verification verify(executor& machine) const;
+  verification verify(executor& executor) const;
 
  private:
   struct piece {

@@ -30,8 +30,8 @@ void refuse_above(std::span<job_need const> jobs, std::uint64_t needed, free_mem
 
 }  // namespace
 
-void check_memory(std::span<job_need const> jobs, executor const& machine, free_memory const& host) {
-  bool const in_host = machine.kind() == executor_kind::threads;
+void check_memory(std::span<job_need const> jobs, executor const& executor, free_memory const& host) {
+  bool const in_host = executor.kind() == executor_kind::threads;
   std::uint64_t on_machine = 0;
   std::uint64_t on_host = 0;
   std::uint64_t preparing = 0;
@@ -40,7 +40,7 @@ void check_memory(std::span<job_need const> jobs, executor const& machine, free_
     on_host += need.host_bytes + (in_host ? need.machine_bytes : 0);
     preparing = std::max(preparing, need.preparing_bytes);
   }
-  auto const [bytes, by_limit] = machine.free_bytes();
+  auto const [bytes, by_limit] = executor.free_bytes();
   refuse_above(jobs, on_machine, {bytes, by_limit ? "memory_limit" : "the GPU"},
                by_limit ? ", or raise memory_limit" : "", [](memory_need const& need) { return need.machine_bytes; });
   refuse_above(jobs, on_host + preparing, host, "", [&](memory_need const& need) {

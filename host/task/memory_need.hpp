@@ -27,7 +27,7 @@ struct job_need {
 
 /// Throws limit_error, with the figures of both, unless all these jobs fit into the machine's memory and the host's
 /// together. One job prepares at a time. On CPU threads the machine's memory is the host's.
-void check_memory(std::span<job_need const> jobs, executor const& machine,
+void check_memory(std::span<job_need const> jobs, executor const& executor,
                   free_memory const& host = free_host_memory());
 
 }  // namespace lull

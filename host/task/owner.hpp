@@ -45,7 +45,7 @@ class task_owner {
   virtual void check_outputs() const {}
   /// Reads inputs and fills the arrays on the machine. Once. Throws input_error, limit_error or usage_error; nothing is
   /// left behind then.
-  virtual void prepare(executor& machine) = 0;
+  virtual void prepare(executor& executor) = 0;
   /// The functor over those arrays, with its name and grain: the same whenever it is asked for. After `prepare`.
   virtual job_description describe() const = 0;
   /// How many rounds a run has at most, for a line that tells how far it is; 0: not known. After `prepare`.

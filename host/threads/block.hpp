@@ -129,6 +129,6 @@ class basic_thread_block {
 using block_storage = basic_block_storage<std::barrier<>>;
 using thread_block = basic_thread_block<std::barrier<>>;
 
-static_assert(machine<thread_block>);
+static_assert(block<thread_block>);
 
 }  // namespace lull

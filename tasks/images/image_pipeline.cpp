@@ -51,8 +51,8 @@ std::string problem_of(std::string const& file, auto const& work) {
 
 }  // namespace
 
-travel_memory::travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes)
-    : in(machine, in_bytes(orders, batch_bytes)), out(machine, out_bytes(orders, batch_bytes)) {}
+travel_memory::travel_memory(executor& executor, std::vector<image_order> const& orders, std::size_t batch_bytes)
+    : in(executor, in_bytes(orders, batch_bytes)), out(executor, out_bytes(orders, batch_bytes)) {}
 
 std::size_t travel_memory::bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
   return in_bytes(orders, batch_bytes) + out_bytes(orders, batch_bytes);

@@ -32,7 +32,7 @@ struct image_order {
 /// other.
 struct travel_memory {
   /// `batch_bytes`: of picture_buffers. Throws limit_error.
-  travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes);
+  travel_memory(executor& executor, std::vector<image_order> const& orders, std::size_t batch_bytes);
   /// Of both.
   static std::size_t bytes(std::vector<image_order> const& orders, std::size_t batch_bytes);
 

@@ -126,15 +126,15 @@ class images_owner final : public task_owner {
 
   void check_outputs() const override { check_output(values_.path("out")); }
 
-  void prepare(executor& machine) override {
-    kind_ = machine.kind();
+  void prepare(executor& executor) override {
+    kind_ = executor.kind();
     if (orders_.empty() && refused_.empty()) list_inputs();
     make_output(values_.path("out"));
     for (image_order const& each : orders_) grain_ = std::min(grain_, each.plan.grain());
-    buffers_.emplace(machine, buffers, batch_bytes());
-    travel_.emplace(machine, orders_, buffers_->bytes());
-    logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity)
-                                                                    : std::vector<logo_ref::pixel>(1)}};
+    buffers_.emplace(executor, buffers, batch_bytes());
+    travel_.emplace(executor, orders_, buffers_->bytes());
+    logo_pixels_ = {executor, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity)
+                                                                     : std::vector<logo_ref::pixel>(1)}};
   }
 
   job_description describe() const override {
@@ -372,7 +372,7 @@ class images_owner final : public task_owner {
   std::vector<std::string> refused_;        // a line each
   std::optional<travel_memory> travel_;
   std::optional<picture_buffers> buffers_;  // behind it: its copies end first
-  machine_array<logo_ref::pixel> logo_pixels_;
+  device_array<logo_ref::pixel> logo_pixels_;
   std::unique_ptr<image_pipeline> pipeline_;
 };
 

@@ -17,7 +17,7 @@ namespace lull {
 class picture_buffers {
  public:
   /// `bytes`: of a buffer. Throws limit_error.
-  picture_buffers(executor& machine, std::uint32_t buffers, std::size_t bytes);
+  picture_buffers(executor& executor, std::uint32_t buffers, std::size_t bytes);
 
   /// A picture to be resized, with its tables.
   struct given {
@@ -42,12 +42,12 @@ class picture_buffers {
   std::vector<task_array> arrays() const;
 
  private:
-  executor& machine_;
+  executor& executor_;
   std::size_t bytes_;
-  machine_array<picture_batch> batches_;              // (buffers,)
-  std::vector<machine_array<unsigned char>> memory_;  // (buffers,) of (bytes,)
-  std::vector<picture_batch> standing_;               // (buffers,) what stands there
-  std::unique_ptr<copy_lane> in_;                     // last: they wait for what is under way
+  device_array<picture_batch> batches_;              // (buffers,)
+  std::vector<device_array<unsigned char>> memory_;  // (buffers,) of (bytes,)
+  std::vector<picture_batch> standing_;              // (buffers,) what stands there
+  std::unique_ptr<copy_lane> in_;                    // last: they wait for what is under way
   std::unique_ptr<copy_lane> out_;
 };
 

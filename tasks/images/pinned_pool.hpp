@@ -23,7 +23,7 @@ class pinned_pool {
   }
 
   /// Throws limit_error.
-  pinned_pool(executor& machine, std::size_t bytes);
+  pinned_pool(executor& executor, std::size_t bytes);
   /// All parts are back by then.
   ~pinned_pool();
   pinned_pool(pinned_pool const&) = delete;
@@ -59,7 +59,7 @@ class pinned_pool {
  private:
   void give_back(std::span<unsigned char> part) noexcept;
 
-  executor& machine_;
+  executor& executor_;
   std::size_t const bytes_;
   unsigned char* const memory_;
   std::mutex mutex_;

@@ -133,11 +133,11 @@ class mlp_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("mlp", values_, {"model", "losses", "plot"}); }
 
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     check_outputs();
-    if (sizes_.empty()) read_inputs(machine.kind());
+    if (sizes_.empty()) read_inputs(executor.kind());
     first_ = first_layers(sizes_, settings_.seed);
-    arrays_.emplace(machine, first_, training_, held_out_, settings_);
+    arrays_.emplace(executor, first_, training_, held_out_, settings_);
   }
 
   bool may_give_way() const override { return true; }
@@ -267,10 +267,10 @@ class classify_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("classify", values_, {"out"}); }
 
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     check_outputs();
-    if (rows_.labels.empty()) read_inputs(machine.kind());
-    arrays_.emplace(machine, model_.layers, row_table{}, rows_, settings());
+    if (rows_.labels.empty()) read_inputs(executor.kind());
+    arrays_.emplace(executor, model_.layers, row_table{}, rows_, settings());
   }
 
   bool may_give_way() const override { return true; }

@@ -31,8 +31,8 @@ using namespace std::chrono_literals;
 class misbehaving : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_options options = {}) {
-    options.close = closing{};
-    options.armed_ahead = 10s;
+    options.tuning.close = closing{};
+    options.tuning.armed_ahead = 10s;
     options.log = [this](std::string_view line) {
       std::lock_guard const lock{log_mutex_};
       log_.emplace_back(line);
@@ -262,7 +262,7 @@ TEST_F(misbehaving, with_one_connection_a_gpus_workers_are_launched_at_open) {
 void exit_in_the_middle() {
   static probe_arrays arrays{{1u << 20}};
   static threads_stream trainer;
-  static runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+  static runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2}}};
   static job const task = side.submit(arrays.task());
   await_that([&] { return side.ready(&trainer); });
   for (int i = 0; i < 20; ++i) bubble const idle{side, &trainer, site{"last"}};

@@ -24,7 +24,7 @@ class runtime_rests : public runtime_recorded {
  protected:
   void make_with(std::chrono::nanoseconds rest_before_close) {
     runtime_options with = options();
-    with.rest_before_close = rest_before_close;
+    with.tuning.rest_before_close = rest_before_close;
     with.tasks = {type_of<probe_task>()};
     side_ = make(std::move(with));
     job_ = submit(*side_, "slow");  // that stores chunks in each bubble: else its site would be passed over
@@ -65,7 +65,7 @@ TEST_F(runtime_rests, never_where_that_is_asked_for) {
 
 TEST_F(runtime_rests, never_in_jobs_that_are_graphs) {
   runtime_options with = options();
-  with.armed_ahead = {};
+  with.tuning.armed_ahead = {};
   side_ = make(std::move(with));
   job_description conducting = description("a graph");
   conducting.type.threads.conducts = true;

@@ -25,9 +25,9 @@ class runtime_recorded : public testing::Test {
                                  std::optional<closing> how = closing{}) {
     runtime_options made;
     made.mode = mode;
-    made.launch = launch;
-    made.close = how;
-    made.armed_ahead = std::chrono::seconds{10};  // at once: when the bubble will open is not a test's to say
+    made.tuning.launch = launch;
+    made.tuning.close = how;
+    made.tuning.armed_ahead = std::chrono::seconds{10};  // at once: when the bubble will open is not a test's to say
     return made;
   }
   std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 class runtime_on_threads : public testing::TestWithParam<int> {
  protected:
   runtime_options options(runtime_mode mode = runtime_mode::on) const {
-    return {.machine = {.kind = executor_kind::threads, .processors = 3, .team_width = GetParam()},
+    return {.executor = {.kind = executor_kind::threads, .processors = 3, .team_width = GetParam()},
             .mode = mode,
             .tasks = {type_of<probe_task>()}};
   }
@@ -246,7 +246,7 @@ TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
   constexpr std::size_t limit = 64 << 20;
   for (std::size_t const allowed : {limit, std::size_t{0}}) {
     runtime_options asked = options(runtime_mode::observe);
-    asked.machine.memory_limit_bytes = allowed;
+    asked.executor.memory_limit_bytes = allowed;
     threads_stream trainer;
     runtime side{asked};
     train(side, trainer, [&] { return side.summary().seen() >= 8; });
@@ -334,15 +334,15 @@ TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses
       job{other}.pause();
       job{other}.resume();
       job{task}.resume();
-      if (side.quiet(long_enough)) {
+      if (side.pause_all(long_enough)) {
         auto const before = arrays.runs;
         std::this_thread::sleep_for(1ms);
         EXPECT_EQ(arrays.runs, before);
-        side.release();
+        side.resume_all();
       }
       std::this_thread::sleep_for(2ms);
     }
-    EXPECT_TRUE(side.drain(long_enough));
+    EXPECT_TRUE(side.wait_all(long_enough));
     ended = true;
   }};
   train(side, trainer, [&] { return ended.load(); });
@@ -351,7 +351,7 @@ TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses
   EXPECT_EQ(other.progress().state, job_state::finished);
   EXPECT_STREQ(arrays.wrong(), nullptr);
   EXPECT_STREQ(beside.wrong(), nullptr);
-  EXPECT_TRUE(side.drain(0ns));
+  EXPECT_TRUE(side.wait_all(0ns));
 }
 
 TEST_P(runtime_on_threads, a_stream_that_waits_for_another_through_a_peer_is_never_kept_waiting) {

@@ -51,7 +51,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
     options.mode = GetParam().mode;
     options.max_slowdown = 0.5;
     options.saved_bytes = std::size_t{16} << 20;
-    options.machine = machine_options();
+    options.executor = machine_options();
     side_ = std::make_unique<runtime>(std::make_unique<stalling_executor>(stall_, machine_options()), options);
     if (GetParam().mode == runtime_mode::on) watched_ = side_->submit(description("watched"));
   }
@@ -75,7 +75,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
     made.name = std::move(name);
     made.memory = std::make_shared<job_memory>();
     job_memory::scope const its{made.memory};
-    made.keeps = std::make_shared<machine_array<char>>(side_->machine(), std::size_t{1} << 20);
+    made.keeps = std::make_shared<device_array<char>>(side_->memory(), std::size_t{1} << 20);
     return made;
   }
 
@@ -96,7 +96,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
         if (GetParam().mode != runtime_mode::on) return;
         job more = side_->submit(description("more"));
         watched_.feed(static_cast<std::uint64_t>(n));
-        side_->give_back(1, 5ms);
+        side_->memory().give_back(1, 5ms);
         more.cancel();
         while (!more.wait(1ms) && !stops_) {
         }
@@ -115,17 +115,17 @@ class stuck : public testing::TestWithParam<stuck_call> {
     std::map<std::string, std::function<void()>> all{
         {"open and close", [this] { side_->close(side_->open(&other_stream_, site{"other"}), &other_stream_); }},
         {"skip_step", [this] { side_->skip_step(); }},
-        {"bound_slowdown", [this] { side_->bound_slowdown(0.25); }},
-        {"suppose", [this] { side_->suppose("watched", 0.01); }},
-        {"slowdown_of", [this] { side_->slowdown_of("watched"); }},
-        {"steps", [this] { side_->steps(); }},
-        {"quiet",
+        {"bound_slowdown", [this] { side_->steps().bound_slowdown(0.25); }},
+        {"assume_slowdown", [this] { side_->steps().assume_slowdown("watched", 0.01); }},
+        {"slowdown_of", [this] { side_->steps().slowdown_of("watched"); }},
+        {"steps", [this] { side_->steps().report(); }},
+        {"pause_all",
          [this] {
-           if (side_->quiet(deadline)) side_->release();
+           if (side_->pause_all(deadline)) side_->resume_all();
          }},
-        {"give_back", [this] { side_->give_back(1 << 20, deadline); }},
-        {"keep_reserve", [this] { side_->keep_reserve(deadline); }},
-        {"drain", [this] { side_->drain(deadline); }},
+        {"give_back", [this] { side_->memory().give_back(1 << 20, deadline); }},
+        {"keep_reserve", [this] { side_->memory().keep_reserve(deadline); }},
+        {"wait_all", [this] { side_->wait_all(deadline); }},
         {"ready", [this] { side_->ready(&other_stream_); }},
         {"counts", [this] { side_->counts(); }},
         {"summary", [this] { side_->summary(); }},
@@ -183,10 +183,10 @@ TEST(quiet, is_not_while_a_job_is_being_put_into_a_place) {
   stuck.set("copy_in");
   job const task = side.submit(test::threads_job(hungry_task{}));
   ASSERT_TRUE(stuck.hangs(limit));
-  EXPECT_FALSE(side.quiet(deadline));
+  EXPECT_FALSE(side.pause_all(deadline));
   stuck.let_go();
-  EXPECT_TRUE(side.quiet(limit));
-  side.release();
+  EXPECT_TRUE(side.pause_all(limit));
+  side.resume_all();
 }
 
 std::string name_of_test(testing::TestParamInfo<stuck_call> const& info) { return info.param.name; }

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Machine, HostIsReadFromProcAndEtc) {
+TEST(Block, HostIsReadFromProcAndEtc) {
   fs::path const root = fs::path(testing::TempDir()) / ("lull_machine_test_" + std::to_string(::getpid()));
   fs::create_directories(root / "proc");
   fs::create_directories(root / "etc");
@@ -32,13 +32,13 @@ TEST(Machine, HostIsReadFromProcAndEtc) {
   EXPECT_FALSE(machine.gpu);
 }
 
-TEST(Machine, WhatCannotBeReadIsNothing) {
+TEST(Block, WhatCannotBeReadIsNothing) {
   machine_description const machine = describe_host("/nonexistent");
   EXPECT_FALSE(machine.cpu);
   EXPECT_FALSE(machine.os);
 }
 
-TEST(Machine, SamplesAreSummarisedFieldByField) {
+TEST(Block, SamplesAreSummarisedFieldByField) {
   std::vector<gpu_state> const samples{
       {.sm_mhz = 1700, .memory_mhz = {}, .power_w = 600, .temperature_c = {}, .power_capped = true},
       {.sm_mhz = 1500, .memory_mhz = {}, .power_w = 700, .temperature_c = 60, .power_capped = false},

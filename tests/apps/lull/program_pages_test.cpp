@@ -164,7 +164,7 @@ TEST_F(program_pages, zsh_completes_values) {
   EXPECT_EQ(in_zsh("run --report", ""), "files");
   EXPECT_EQ(in_zsh("run --checkpoint", ""), "files -/");
   EXPECT_EQ(in_zsh("run --executor", "th"), "-- cuda threads");
-  EXPECT_EQ(in_zsh("harvest", "--schedule="), "-- gpipe 1f1b");
+  EXPECT_EQ(in_zsh("harvest", "--schedule="), "-- gpipe 1f1b interleaved zero_bubble");
   EXPECT_EQ(in_zsh("completion", ""), "-a arguments");
   EXPECT_EQ(in_zsh("run --task", "pagerank:kr"), "-S -- pagerank:kronecker=");
   EXPECT_EQ(in_zsh("run", "--task=product:le"), "-S -- product:leave=");

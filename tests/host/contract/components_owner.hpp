@@ -30,7 +30,7 @@ class small_components_owner final : public task_owner {
     graph_ = graph_of(197, made, directions == edge_directions::both ? mirror::all : mirror::none);
   }
 
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, directions_, 2); }
+  void prepare(executor& executor) override { arrays_.emplace(executor, graph_, directions_, 2); }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_components const task = arrays_.value().task();

@@ -19,8 +19,8 @@ namespace {
 
 template <class Task, class Make>
 std::string violation_of(Make const& make, int width, contract_effort const& effort = {}) {
-  threads_executor machine{{.kind = executor_kind::threads, .processors = width == 1 ? 3 : 2, .team_width = width}};
-  return contract_violation(under_contract<Task>("mutant", make), machine, effort);
+  threads_executor executor{{.kind = executor_kind::threads, .processors = width == 1 ? 3 : 2, .team_width = width}};
+  return contract_violation(under_contract<Task>("mutant", make), executor, effort);
 }
 
 /// All other checks of the suite pass, and this one does not.

@@ -31,9 +31,9 @@ class small_pagerank_owner final : public task_owner {
     graph_ = test::graph_entered_by(entering);
   }
 
-  void prepare(executor& machine) override {
-    arrays_.emplace(machine, graph_, pagerank_settings{.sweeps = 4});
-    max_chain_ = small_pagerank::max_chain(machine.kind() == executor_kind::cuda ? 32 : 4);
+  void prepare(executor& executor) override {
+    arrays_.emplace(executor, graph_, pagerank_settings{.sweeps = 4});
+    max_chain_ = small_pagerank::max_chain(executor.kind() == executor_kind::cuda ? 32 : 4);
   }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {

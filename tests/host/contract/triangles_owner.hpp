@@ -23,7 +23,7 @@ using small_triangles = basic_triangles<32, 8, 16, 32>;
 /// count at, and vertices without edges.
 class small_triangles_owner final : public task_owner {
  public:
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, 2); }
+  void prepare(executor& executor) override { arrays_.emplace(executor, graph_, 2); }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_triangles const task = arrays_.value().task();

@@ -65,14 +65,14 @@ TEST(DISABLED_late_copies, in_this_process) {
   cuda_stream stream{0};
   host_word word;
   runtime side{
-      {.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
+      {.executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
          std::lock_guard const lock{mutex};
          if (line.find("CUDA_DEVICE_MAX_CONNECTIONS") == line.npos) lines.emplace_back(line);
        }}};
   std::vector<std::unique_ptr<device_probe>> probes;
   auto const probe = [&] {
     std::vector<std::uint64_t> const items(400, 20'000);
-    return probes.emplace_back(std::make_unique<device_probe>(side.machine(), items))->task();
+    return probes.emplace_back(std::make_unique<device_probe>(executor_of(side), items))->task();
   };
   probe_task fed = probe();
   fed.feeds = 1;

@@ -40,11 +40,11 @@ class counted_step {
   static constexpr std::uint32_t count = 50'000;
   static constexpr std::uint32_t pairs = 12;
 
-  counted_step(executor& machine, std::uint64_t node_ns)
-      : x_(machine, count),
-        y_(machine, count),
-        z_(machine, count),
-        ones_(machine, std::vector<std::uint32_t>(count, 1)) {
+  counted_step(executor& executor, std::uint64_t node_ns)
+      : x_(executor, count),
+        y_(executor, count),
+        z_(executor, count),
+        ones_(executor, std::vector<std::uint32_t>(count, 1)) {
     std::vector<std::uint32_t> first(count);
     std::iota(first.begin(), first.end(), 7U);
     x_.write(first);
@@ -88,10 +88,10 @@ class counted_step {
   std::vector<std::uint32_t> found() const { return x_.read(); }
 
  private:
-  machine_array<std::uint32_t> x_;
-  machine_array<std::uint32_t> y_;
-  machine_array<std::uint32_t> z_;
-  machine_array<std::uint32_t> ones_;
+  device_array<std::uint32_t> x_;
+  device_array<std::uint32_t> y_;
+  device_array<std::uint32_t> z_;
+  device_array<std::uint32_t> ones_;
   std::vector<std::uint32_t> expected_;
   std::optional<cuda_graph> graph_;
 };
@@ -102,12 +102,12 @@ class graph_as_side_work : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
     stream_ = cuda_stream{0};
-    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
+    side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
                                                       .tasks = {type_of<probe_task>()},
                                                       .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
 
-  executor& machine() { return side_->machine(); }
+  lull::executor& executor() { return executor_of(*side_); }
   static void await_placed(job const& work) {
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{10};
     while (work.progress().state != job_state::placed && std::chrono::steady_clock::now() < give_up) {

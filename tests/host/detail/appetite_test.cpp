@@ -27,9 +27,9 @@ using namespace std::chrono_literals;
 class appetites : public testing::Test {
  protected:
   appetites() {
-    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0, site_limits{}));
+    gates_.push_back(std::make_unique<gate>(*executor_, 0U, 0, site_limits{}));
     dispatcher_ = std::make_unique<dispatcher>(
-        machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
+        executor_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
         dispatcher_options{.reports = {.min_bubble = default_min_bubble, .max_bubbles = 16}}, log_);
     dispatcher_->places().choose_by([this](std::uint64_t kind) {
       auto const known = chances_.find(kind);
@@ -46,8 +46,8 @@ class appetites : public testing::Test {
     if (chance) chance_of(kind_of(name), *chance);
     job_description what = describe(probe_task{}, name);
     what.priority = priority;
-    auto made = std::make_shared<job_record>(machine_, what, 64);
-    made->grid = machine_->load(made->kernel(), 0);
+    auto made = std::make_shared<job_record>(executor_, what, 64);
+    made->grid = executor_->load(made->kernel(), 0);
     dispatcher_->add(made);
     return made;
   }
@@ -65,9 +65,9 @@ class appetites : public testing::Test {
     return found;
   }
 
-  std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::shared_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads, .processors = 1});
   std::vector<std::unique_ptr<gate>> gates_;
-  captured_gates captured_{*machine_, 1, false, site_limits{}, {}};
+  captured_gates captured_{*executor_, 1, false, site_limits{}, {}};
   device_clock clock_;
   log_queue log_{{}};
   std::map<std::uint64_t, double> chances_;

@@ -30,7 +30,7 @@ static_assert(side_task<plain_alone>);
 class captured_order : public testing::Test {
  protected:
   void SetUp() override {
-    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
+    side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::threads, .processors = 2},
                                                       .tasks = {type_of<probe_task>()},
                                                       .log = [](std::string_view line) { ADD_FAILURE() << line; }});
     trainer_.begin_capture();

@@ -28,11 +28,11 @@ class captured : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_mode mode = runtime_mode::on,
                                 std::chrono::nanoseconds min_bubble = default_min_bubble) {
-    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
+    return std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::threads, .processors = 2},
                                                      .mode = mode,
-                                                     .min_bubble = min_bubble,
                                                      .tasks = {type_of<probe_task>()},
-                                                     .log = log_.function()});
+                                                     .log = log_.function(),
+                                                     .tuning = {.min_bubble = min_bubble}});
   }
   /// A step of three bubbles; `gap` is the trainer's own wait.
   threads_graph capture(runtime& side, std::chrono::microseconds gap, std::string const& name = "step") {
@@ -59,7 +59,7 @@ class captured : public testing::Test {
   std::uint64_t short_bubbles(runtime& side, threads_graph const& graph) {
     replay(
         {graph}, [] { return false; }, 20);
-    await_that([&] { return side.machine().workers_done(); });
+    await_that([&] { return executor_of(side).workers_done(); });
     return side.counts()[counted::too_short];
   }
   static bool until(std::function<bool()> const& so) {
@@ -103,11 +103,11 @@ TEST_F(captured, control_during_ten_thousand_replays_loses_nothing) {
       job task = side->submit(arrays.task());
       task.pause();
       if (round % 3 == 0) {
-        EXPECT_TRUE(side->quiet(long_enough));
+        EXPECT_TRUE(side->pause_all(long_enough));
         std::uint64_t const before = ran(arrays);
         std::this_thread::sleep_for(1ms);
         EXPECT_EQ(ran(arrays), before);
-        side->release();
+        side->resume_all();
       }
       task.resume();
       std::this_thread::sleep_for(std::chrono::milliseconds{round});
@@ -177,7 +177,8 @@ TEST_F(captured, ten_thousand_captures_one_after_another_are_all_told) {
     // go, and no worker may be at work then.
     if (i % 200 != 199) continue;
     ASSERT_TRUE(until([&] {
-      return side->counts()[counted::replayed] == 3U * static_cast<unsigned>(i + 1) && side->machine().workers_done();
+      return side->counts()[counted::replayed] == 3U * static_cast<unsigned>(i + 1) &&
+             executor_of(*side).workers_done();
     }));
     std::this_thread::sleep_for(20ms);
   }
@@ -225,7 +226,8 @@ TEST_F(captured, what_is_known_of_a_site_outlives_its_graph) {
       std::uint64_t const replayed = side->counts()[counted::replayed];
       replay(
           {again}, [] { return false; }, 1);
-      if (!until([&] { return side->counts()[counted::replayed] >= replayed + 3 && side->machine().workers_done(); }))
+      if (!until(
+              [&] { return side->counts()[counted::replayed] >= replayed + 3 && executor_of(*side).workers_done(); }))
         return false;
     }
     return side->counts()[counted::too_short] >= before + 6;
@@ -274,10 +276,10 @@ TEST_F(captured, a_type_that_was_not_enabled_waits_for_another_capture) {
 }
 
 TEST_F(captured, without_a_task_type_the_graph_holds_nothing_of_ours) {
-  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2}}};
   EXPECT_EQ(capture(side, 0us).size(), 3U);  // the trainer's own
   EXPECT_EQ(side.counts()[counted::not_captured], 3U);
-  runtime off{{.machine = {.kind = executor_kind::threads, .processors = 2},
+  runtime off{{.executor = {.kind = executor_kind::threads, .processors = 2},
                .mode = runtime_mode::off,
                .tasks = {type_of<probe_task>()}}};
   EXPECT_EQ(capture(off, 0us).size(), 3U);
@@ -387,7 +389,7 @@ TEST_F(captured, a_job_is_alone_in_graphs_and_the_next_comes_at_the_next_bubble)
     what.priority = i % 2;
     jobs.push_back(side->submit(what));
   }
-  replay({graph}, [&] { return side->drain(0ns); });
+  replay({graph}, [&] { return side->wait_all(0ns); });
   for (auto const& each : arrays) EXPECT_STREQ(each->wrong(), nullptr);
 }
 

@@ -29,7 +29,7 @@ class gate_of_a_stream : public testing::Test {
     gate_.take(trainer_.id());
     gate_.note_lease(1h);
     gate_.stand(0,
-                {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
+                {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
   }
   ~gate_of_a_stream() override { trainer_.synchronize(); }
 
@@ -72,16 +72,16 @@ class gate_of_a_stream : public testing::Test {
   }
 
   record seen_;
-  recording_executor machine_{seen_};
+  recording_executor executor_{seen_};
   threads_stream trainer_;
   slot_line slot_{};
-  gate gate_{machine_, 0, 0, site_limits{.min_bubble = 1s}};
+  gate gate_{executor_, 0, 0, site_limits{.min_bubble = 1s}};
   std::deque<bubble_report> reports_;
   device_clock clock_;
 
  private:
   std::uint64_t ids_ = std::uint64_t{1} << 40;
-  std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
+  std::unique_ptr<copy_lane> lane_ = executor_.make_copy_lane();
 };
 
 TEST_F(gate_of_a_stream, forgets_the_sites_of_its_owner_before) {
@@ -177,7 +177,7 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
     gate_.launch(id.bubble, start_when::at_once, waiting::beside);
     auto const call = seen_.take();
     close(id);
-    await_that([&] { return machine_.workers_done(); });
+    await_that([&] { return executor_.workers_done(); });
     trainer_.synchronize();
     collect();
     return call.front();
@@ -191,7 +191,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_before_it_is_closed) {
   bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
   gate_.launch(id.bubble, start_when::at_once, waiting::beside);
   trainer_.synchronize();
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   EXPECT_FALSE(has_collected()) << "its workers have left, and it is open";
   close(id);
   trainer_.synchronize();
@@ -205,7 +205,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   close(id);
   gate_.launch(id.bubble, start_when::opened, waiting::beside);
   gate_.release(id.bubble);  // they wait for too long
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
   EXPECT_FALSE(has_collected()) << "others come";
@@ -214,7 +214,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   EXPECT_EQ(asked->bubble, id.bubble);
   gate_.launch(id.bubble, start_when::at_once, waiting::beside);
   EXPECT_FALSE(gate_.request()) << "once";
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   collect();
 }
 
@@ -229,7 +229,7 @@ TEST_F(gate_of_a_stream, lets_a_wait_go_whose_launch_has_failed) {
   seen_.throws_in.clear();
   gate_.release(id.bubble);
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
   collect();
@@ -247,7 +247,7 @@ TEST_F(gate_of_a_stream, waits_for_nothing_once_the_limits_of_waits_are_gone) {
     EXPECT_EQ(gate_.counts()[counted::released], 0U);
   }
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
   collect();

@@ -44,7 +44,7 @@ class runtime_held_up : public runtime_recorded {
     std::uint64_t const before = side_->summary().seen();
     std::atomic<bool> closed{false};
     bubble_id const id = side_->open(&trainer, site{"recv"});
-    trainer.enqueue([&] { EXPECT_TRUE(within_time([&] { return closed && side_->machine().workers_done(); })); });
+    trainer.enqueue([&] { EXPECT_TRUE(within_time([&] { return closed && executor_of(*side_).workers_done(); })); });
     side_->close(id, &trainer);
     closed = true;
     ended(before);

@@ -25,7 +25,7 @@ using words = std::vector<std::uint64_t>;
 class saved_words : public testing::Test {
  protected:
   std::unique_ptr<detail::job_record> job(std::uint64_t ring = 64) {
-    return std::make_unique<detail::job_record>(machine_, describe(probe_task{}), ring);
+    return std::make_unique<detail::job_record>(executor_, describe(probe_task{}), ring);
   }
   /// Of an open phase of ten items, seven of them claimed, four committed, three handed back.
   words open_phase() {
@@ -39,7 +39,7 @@ class saved_words : public testing::Test {
     made[11] = 3;
     return made;
   }
-  std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 2});
+  std::shared_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads, .processors = 2});
 };
 
 TEST_F(saved_words, are_taken_up_as_they_were) {
@@ -197,10 +197,10 @@ TEST_F(saved_words, what_is_over_stays_so) {
 }
 
 TEST(job_record, is_waited_for_without_an_end) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
   for (auto const at_most :
        {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - std::chrono::nanoseconds{1}}) {
-    detail::job_record one{machine, describe(probe_task{}), 64};
+    detail::job_record one{executor, describe(probe_task{}), 64};
     auto waits = std::async(std::launch::async, [&] { return one.wait(at_most); });
     EXPECT_EQ(waits.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
     one.move_to(job_state::finished);
@@ -210,8 +210,8 @@ TEST(job_record, is_waited_for_without_an_end) {
 }
 
 TEST(job_record, counts_how_often_its_owner_may_have_written_its_memory) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  detail::job_record one{machine, describe(probe_task{}), 64};
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{executor, describe(probe_task{}), 64};
   EXPECT_EQ(one.touches(), 0U);
   ASSERT_TRUE(one.hold(long_enough));
   one.let_go();
@@ -222,10 +222,10 @@ TEST(job_record, counts_how_often_its_owner_may_have_written_its_memory) {
 }
 
 TEST(job_record, is_not_held_where_its_memory_is_lost_meanwhile) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
   job_description with_memory = describe(probe_task{});
   with_memory.memory = std::make_shared<job_memory>();
-  detail::job_record one{machine, with_memory, 64};
+  detail::job_record one{executor, with_memory, 64};
   ASSERT_TRUE(one.ask_to_leave());
   auto held = std::async(std::launch::async, [&] { return one.hold(long_enough); });
   EXPECT_EQ(held.wait_for(std::chrono::milliseconds{20}), std::future_status::timeout);
@@ -236,8 +236,8 @@ TEST(job_record, is_not_held_where_its_memory_is_lost_meanwhile) {
 }
 
 TEST(job_record, that_was_let_go_too_often_is_held_by_nobody) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  detail::job_record one{machine, describe(probe_task{}), 64};
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{executor, describe(probe_task{}), 64};
   one.let_go();
   ASSERT_TRUE(one.hold(long_enough));
   EXPECT_FALSE(one.ask_to_leave());
@@ -247,8 +247,8 @@ TEST(job_record, that_was_let_go_too_often_is_held_by_nobody) {
 }
 
 TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  detail::job_record one{machine, describe(probe_task{}), 64};
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{executor, describe(probe_task{}), 64};
   for (auto const at_most :
        {std::chrono::nanoseconds::min(), std::chrono::nanoseconds{-1}, std::chrono::nanoseconds{0}})
     EXPECT_FALSE(one.wait(at_most));
@@ -257,10 +257,10 @@ TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {
 }
 
 TEST(job_record, takes_no_memory_of_the_machine) {
-  std::shared_ptr<executor> const machine =
+  std::shared_ptr<executor> const executor =
       make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 1, .processors = 1});
-  detail::job_record const one{machine, describe(probe_task{}), 64};
-  EXPECT_EQ(machine->taken_bytes().now, 0U);
+  detail::job_record const one{executor, describe(probe_task{}), 64};
+  EXPECT_EQ(executor->taken_bytes().now, 0U);
 }
 
 /// Whichever allocation is the one that fails.
@@ -268,17 +268,17 @@ TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
   std::size_t refused = 0;
   bool made = false;
   for (std::size_t limit = 64; !made; limit += 64) {
-    std::shared_ptr<executor> const machine =
+    std::shared_ptr<executor> const executor =
         make_executor({.kind = executor_kind::threads, .memory_limit_bytes = limit, .processors = 1});
     try {
-      detail::job_seat const one{machine, 64};
+      detail::job_seat const one{executor, 64};
       made = true;
     } catch (limit_error const&) {
       ++refused;
     }
     void* whole = nullptr;
-    EXPECT_NO_THROW(whole = machine->allocate(limit)) << "with a limit of " << limit << " bytes";
-    machine->release(whole);
+    EXPECT_NO_THROW(whole = executor->allocate(limit)) << "with a limit of " << limit << " bytes";
+    executor->release(whole);
   }
   // the cursor, the ring behind it, the line behind both
   EXPECT_GE(refused, (sizeof(cursor) + sizeof(ring_group)) / 64);
@@ -294,8 +294,8 @@ class seated : public saved_words {
     do wait();
     while (!job.leave(*lane_));
   }
-  std::unique_ptr<copy_lane> lane_ = machine_->make_control_lane();
-  std::shared_ptr<detail::job_seat> seat_ = std::make_shared<detail::job_seat>(machine_, 64);
+  std::unique_ptr<copy_lane> lane_ = executor_->make_control_lane();
+  std::shared_ptr<detail::job_seat> seat_ = std::make_shared<detail::job_seat>(executor_, 64);
 };
 
 TEST_F(seated, takes_its_words_to_the_machine_and_back) {

@@ -41,11 +41,11 @@ class launching : public testing::Test {
   explicit launching(int streams = 2) {
     for (int g = 0; g < streams; ++g) {
       streams_.push_back(std::make_unique<held_stream>());
-      gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0, site_limits{}));
+      gates_.push_back(std::make_unique<gate>(executor_, static_cast<std::uint32_t>(g), 0, site_limits{}));
       gates_.back()->take(streams_.back()->get()->id());
       gates_.back()->note_lease(2s);
       gates_.back()->stand(0, {threads_worker<probe_task>(),
-                               machine_.load(threads_worker<probe_task>(), 0),
+                               executor_.load(threads_worker<probe_task>(), 0),
                                {&slot_, gates_.back()->ref()}});
     }
   }
@@ -53,7 +53,7 @@ class launching : public testing::Test {
     for (auto& each : streams_) each->go(1'000);
     for (auto& each : streams_) each->get()->synchronize();
     if (launcher_) launcher_->stop();
-    EXPECT_TRUE(within_time([&] { return machine_.workers_done(); }));
+    EXPECT_TRUE(within_time([&] { return executor_.workers_done(); }));
   }
   void start(launch_policy policy) { launcher_.emplace(gates_, policy); }
 
@@ -80,11 +80,11 @@ class launching : public testing::Test {
     return seen_.take();
   }
   void await_workers() {
-    await_that([&] { return machine_.workers_done(); });
+    await_that([&] { return executor_.workers_done(); });
   }
 
   record seen_;
-  recording_executor machine_{seen_};
+  recording_executor executor_{seen_};
   slot_line slot_{};  // empty: workers leave at once
   std::vector<std::unique_ptr<held_stream>> streams_;
   std::vector<std::unique_ptr<gate>> gates_;
@@ -100,7 +100,7 @@ class launching_on_one_stream : public launching {
   /// Bubbles that are harvested and learnt from, `apart` from each other.
   void train(int bubbles, std::chrono::milliseconds apart, runtime_mode mode = runtime_mode::on) {
     std::deque<bubble_report> reports;
-    auto const lane = machine_.make_copy_lane();
+    auto const lane = executor_.make_copy_lane();
     for (int i = 0; i < bubbles; ++i) {
       bubble(0, mode);
       tick();
@@ -162,7 +162,7 @@ TEST_F(launching, a_worker_that_may_wait_is_enqueued_ahead_and_starts_with_the_o
   launcher_->offer(gate_of(0));
   EXPECT_EQ(seen_.take(), a_launch);
   EXPECT_EQ(gate_of(0).counts()[counted::armed], 1U);
-  EXPECT_FALSE(machine_.workers_done());
+  EXPECT_FALSE(executor_.workers_done());
   opens(0);
   await_workers();
   EXPECT_EQ(tick(), calls{});

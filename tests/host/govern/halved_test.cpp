@@ -40,7 +40,7 @@ class halved : public testing::Test {
     return found;
   }
 
-  governor governor_{{.max_slowdown = 0.005, .trainer = 3}};
+  governor governor_{{.max_slowdown = 0.005, .draw_seed = 3}};
 
  private:
   std::uint64_t step_ = 0;

@@ -49,7 +49,7 @@ class report_at_end : public testing::Test {
   }
 
   runtime_options options(runtime_mode mode) {
-    return {.machine = {.kind = executor_kind::threads, .processors = 2},
+    return {.executor = {.kind = executor_kind::threads, .processors = 2},
             .mode = mode,
             .tasks = {type_of<probe_task>()},
             .log = [this](std::string_view line) {

@@ -42,16 +42,16 @@ class SavedInBubbles : public testing::Test {
    public:
     life(fs::path const& folder, std::string const& task, std::chrono::nanoseconds every)
         : request_(parse_task(task, known_tasks())),
-          side_{{.machine = {.kind = executor_kind::threads, .processors = 2}}},
+          side_{{.executor = {.kind = executor_kind::threads, .processors = 2}}},
           owner_(entry_of(request_).make(request_.values)) {
-      owner_->prepare(side_.machine());
+      owner_->prepare(executor_of(side_));
       auto saves =
-          std::make_shared<checkpoints>(folder, every, true, request_.name, request_, *owner_, side_.machine());
-      hosted_ = std::make_unique<hosted_job>(side_.machine(), hosted_task{owner_->describe(), owner_, std::move(saves)},
-                                             [this](auto line) {
-                                               std::lock_guard const lock{mutex_};
-                                               log_.emplace_back(line);
-                                             });
+          std::make_shared<checkpoints>(folder, every, true, request_.name, request_, *owner_, executor_of(side_));
+      hosted_ = std::make_unique<hosted_job>(
+          executor_of(side_), hosted_task{owner_->describe(), owner_, std::move(saves)}, [this](auto line) {
+            std::lock_guard const lock{mutex_};
+            log_.emplace_back(line);
+          });
       hosted_->submit([this](job_description what) { return side_.submit(std::move(what)); });
       hosted_->save_by_thread();
     }
@@ -77,7 +77,7 @@ class SavedInBubbles : public testing::Test {
     std::vector<std::string> bytes() {
       std::vector<std::string> found;
       for (task_array const& each : owner_->arrays())
-        side_.machine().read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
+        executor_of(side_).read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
       return found;
     }
     std::vector<std::string> log() {

@@ -63,11 +63,11 @@ class resumed_images : public testing::Test {
     values.set("width", width);
     values.set("buffer", "150KiB");  // a picture or two
     auto const job = entry_.make(values);
-    job->prepare(*machine_);
+    job->prepare(*executor_);
     outcome found{};
     found.kept = job->keep_account(manifest_, true);
     auto const stop = [&](std::span<solo_run const> now) { return now[0].phases >= phases; };
-    found.finished = run_to_end(*job, *machine_, {.stop = stop}).finished;
+    found.finished = run_to_end(*job, *executor_, {.stop = stop}).finished;
     job->save_account(manifest_);
     std::string const line = job->write().front();
     found.written = std::stoull(line.substr(line.find(": ") + 2));
@@ -89,7 +89,7 @@ class resumed_images : public testing::Test {
   }
 
   task_entry const entry_ = images_entry();
-  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads});
+  std::unique_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads});
   test::test_folder files_;
   fs::path const folder_ = files_.path();
   fs::path const manifest_ = folder_ / "images.manifest";

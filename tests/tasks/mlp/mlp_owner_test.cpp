@@ -75,8 +75,8 @@ class mlp : public testing::Test {
     return entry.make(values);
   }
   std::vector<std::string> run(task_owner& job) {
-    job.prepare(*machine_);
-    EXPECT_TRUE(run_to_end(job, *machine_).finished);
+    job.prepare(*executor_);
+    EXPECT_TRUE(run_to_end(job, *executor_).finished);
     return job.write();
   }
   std::string file(char const* name) const { return (folder_ / name).string(); }
@@ -84,7 +84,7 @@ class mlp : public testing::Test {
 
   task_entry const train_ = mlp_entry();
   task_entry const ask_ = classify_entry();
-  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::threads});
+  std::unique_ptr<executor> executor_ = make_executor({.kind = executor_kind::threads});
   test::test_folder files_;
   fs::path const folder_ = files_.path();
 };
@@ -206,8 +206,8 @@ TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
   row_table rows{std::vector<float>(250 * 5), {}};
   for (std::uint32_t row = 0; row < 250; ++row) rows.labels.push_back(row % 11 < 7 ? 0 : row % 5 == 0 ? 2 : 1);
   mlp_settings const settings{.epochs = 1, .batch = 40, .rate = 0.05f};
-  mlp_arrays const arrays{*machine_, first, rows, row_table{}, settings};
-  EXPECT_TRUE(run_to_end(describe(arrays.task()), *machine_).finished);
+  mlp_arrays const arrays{*executor_, first, rows, row_table{}, settings};
+  EXPECT_TRUE(run_to_end(describe(arrays.task()), *executor_).finished);
   EXPECT_NEAR(arrays.epoch_loss().front() / 250, reference_first_loss(first, rows, settings), 1e-5);
 }
 
@@ -276,12 +276,12 @@ TEST_F(mlp, models_in_npz_are_refused_with_what_to_do) {
 
 TEST_F(mlp, files_that_do_not_fit_are_refused) {
   write_file(folder_ / "few.csv", "1,2,0\n3,4,1\n");
-  EXPECT_THROW(owner(train_, {{"data", file("few.csv")}})->prepare(*machine_), input_error);
+  EXPECT_THROW(owner(train_, {{"data", file("few.csv")}})->prepare(*executor_), input_error);
   EXPECT_THROW(owner(ask_, {}), usage_error);
-  EXPECT_THROW(owner(ask_, {{"model", file("few.csv")}, {"out", file("a.tsv")}})->prepare(*machine_), input_error);
+  EXPECT_THROW(owner(ask_, {{"model", file("few.csv")}, {"out", file("a.tsv")}})->prepare(*executor_), input_error);
   write_mlp(folder_ / "m.safetensors", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}}, 1});
   EXPECT_EQ(read_mlp(file("m.safetensors")).layers.front().inputs, 3U);
-  EXPECT_THROW(owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}})->prepare(*machine_),
+  EXPECT_THROW(owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}})->prepare(*executor_),
                input_error);  // 64 features
   write_mlp(folder_ / "m.safetensors", {{{3, 2, std::vector<float>(6), std::vector<float>(2)},
                                          {4, 2, std::vector<float>(8), std::vector<float>(2)}},

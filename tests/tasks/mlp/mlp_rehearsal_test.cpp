@@ -50,15 +50,15 @@ void rehearse(mlp_task const& task) {
 }
 
 void expect_alike(std::vector<std::uint32_t> const& sizes) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
+  auto const executor = make_executor({.kind = executor_kind::threads});
   std::uint32_t const classes = sizes.back();
   mlp_settings const settings{.epochs = 1, .batch = 33, .rate = 0.01f, .precision = mlp_precision::bf16};
   auto const first = first_layers(sizes, 5);
   row_table const training = rows_of(40, 3, classes);
   row_table const held_out = rows_of(20, 4, classes);
-  mlp_arrays const plain{*machine, first, training, held_out, settings};
-  mlp_arrays const rehearsed{*machine, first, training, held_out, settings};
-  ASSERT_TRUE(run_to_end(describe(plain.task()), *machine).finished);
+  mlp_arrays const plain{*executor, first, training, held_out, settings};
+  mlp_arrays const rehearsed{*executor, first, training, held_out, settings};
+  ASSERT_TRUE(run_to_end(describe(plain.task()), *executor).finished);
   rehearse(rehearsed.task());
   EXPECT_NEAR(rehearsed.epoch_loss().front(), plain.epoch_loss().front(), 1e-4 * plain.epoch_loss().front());
   EXPECT_NEAR(static_cast<double>(rehearsed.epoch_right().front()), static_cast<double>(plain.epoch_right().front()),
