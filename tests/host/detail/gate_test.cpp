@@ -28,8 +28,7 @@ class gate_of_a_stream : public testing::Test {
   gate_of_a_stream() {
     gate_.take(trainer_.id());
     gate_.note_lease(1h);
-    gate_.stand(0,
-                {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
+    gate_.arm(0, {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
   }
   ~gate_of_a_stream() override { trainer_.synchronize(); }
 
@@ -174,7 +173,7 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
   auto const launched = [&] {
     bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
     seen_.take();
-    gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+    gate_.launch(id.bubble, start_when::at_once, arming::beside);
     auto const call = seen_.take();
     close(id);
     await_that([&] { return machine_.workers_done(); });
@@ -189,7 +188,7 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
 
 TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_before_it_is_closed) {
   bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
-  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  gate_.launch(id.bubble, start_when::at_once, arming::beside);
   trainer_.synchronize();
   await_that([&] { return machine_.workers_done(); });
   EXPECT_FALSE(has_collected()) << "its workers have left, and it is open";
@@ -203,7 +202,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   trainer_.enqueue(stands.operation());
   bubble_id const id = open();
   close(id);
-  gate_.launch(id.bubble, start_when::opened, waiting::beside);
+  gate_.launch(id.bubble, start_when::opened, arming::beside);
   gate_.release(id.bubble);  // they wait for too long
   await_that([&] { return machine_.workers_done(); });
   stands.let_go();
@@ -212,7 +211,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   auto const asked = gate_.request();
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->bubble, id.bubble);
-  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  gate_.launch(id.bubble, start_when::at_once, arming::beside);
   EXPECT_FALSE(gate_.request()) << "once";
   await_that([&] { return machine_.workers_done(); });
   collect();
@@ -225,7 +224,7 @@ TEST_F(gate_of_a_stream, lets_a_wait_go_whose_launch_has_failed) {
   bubble_id const id = open();
   close(id);
   seen_.throws_in = "launch";
-  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, waiting::beside), device_error);
+  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, arming::beside), device_error);
   seen_.throws_in.clear();
   gate_.release(id.bubble);
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
@@ -243,7 +242,7 @@ TEST_F(gate_of_a_stream, waits_for_nothing_once_the_limits_of_waits_are_gone) {
   {
     wait_limits limits;
     limits.add(gate_, id.bubble, std::chrono::steady_clock::now() + 1h);
-    gate_.launch(id.bubble, start_when::opened, waiting::beside);
+    gate_.launch(id.bubble, start_when::opened, arming::beside);
     EXPECT_EQ(gate_.counts()[counted::released], 0U);
   }
   EXPECT_EQ(gate_.counts()[counted::released], 1U);

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 class held_stream {
  public:
   ~held_stream() { go(1'000); }
-  void stand() {
+  void arm() {
     stream_.enqueue([this, until = ++waits_] { EXPECT_TRUE(within_time([&] { return allowed_.load() >= until; })); });
   }
   void go(int more = 1) { allowed_ += more; }
@@ -44,9 +44,9 @@ class launching : public testing::Test {
       gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0, site_limits{}));
       gates_.back()->take(streams_.back()->get()->id());
       gates_.back()->note_lease(2s);
-      gates_.back()->stand(0, {threads_worker<probe_task>(),
-                               machine_.load(threads_worker<probe_task>(), 0),
-                               {&slot_, gates_.back()->ref()}});
+      gates_.back()->arm(0, {threads_worker<probe_task>(),
+                             machine_.load(threads_worker<probe_task>(), 0),
+                             {&slot_, gates_.back()->ref()}});
     }
   }
   ~launching() override {
@@ -61,9 +61,9 @@ class launching : public testing::Test {
   void bubble(int at, runtime_mode mode = runtime_mode::on) {
     held_stream& stream = *streams_[static_cast<std::size_t>(at)];
     gate& of = gate_of(at);
-    stream.stand();
+    stream.arm();
     bubble_id const id = of.open(stream.get(), stream.get()->id(), site{"wait"}, mode, launch_time::at_close);
-    stream.stand();
+    stream.arm();
     of.close(id, stream.get(), {.is = stream_found::plain, .id = stream.get()->id()}, closing{});
     seen_.take();
   }
@@ -127,9 +127,9 @@ TEST_F(launching, no_wait_is_let_go_before_an_earlier_one) {
   {
     wait_limits limits;
     limits.add(of, 1, std::chrono::steady_clock::now() + 1h);
-    of.launch(1, start_when::opened, waiting::beside);
+    of.launch(1, start_when::opened, arming::beside);
     limits.add(of, 2, std::chrono::steady_clock::now() + 1ms);
-    of.launch(2, start_when::opened, waiting::beside);
+    of.launch(2, start_when::opened, arming::beside);
     EXPECT_FALSE(within_time([&] { return of.counts()[counted::released] != 0; }, 200ms));
   }
   EXPECT_EQ(of.counts()[counted::released], 2U);
