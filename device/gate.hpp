@@ -49,7 +49,7 @@ struct gate_ref {
   gate_line* line = nullptr;
   bubble_record* records = nullptr;  // (record_mask + 1,)
   std::uint64_t record_mask = 0;
-  opening_line* opening = nullptr;  // null: nobody is told
+  opening_line* opening = nullptr;  // null: the host is not told
 };
 
 /// Returns whether a 32-bit count that may have wrapped has come as far as another.

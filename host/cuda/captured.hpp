@@ -21,7 +21,7 @@ struct captured_graph {
   std::uint64_t id = 0;  // 0: unknown
   CUgraph graph = nullptr;
   std::vector<CUgraphNode> behind;
-  std::vector<CUgraphEdgeData> edges;  // as many as `behind`; how the next node depends on each
+  std::vector<CUgraphEdgeData> edges;  // one for each of these nodes: how the next node depends on it
 };
 
 /// Returns nothing if the stream is not under capture.

@@ -44,7 +44,7 @@ class stray_memory {
   std::unique_ptr<device_piece const> large_;
 };
 
-/// Owned addresses of one device with memory behind them. The memory can go back to the driver while the addresses
+/// Owned addresses of one device, and their memory. The memory can go back to the driver while the addresses
 /// stay. No call waits for a kernel, so nothing that was enqueued may use the memory when it goes
 /// (docs/decisions/memory-goes-back.md). Not thread-safe.
 class device_range {
@@ -61,7 +61,7 @@ class device_range {
   /// Gives the memory back to the driver. The addresses then lead to `instead`, where a stray access does no harm.
   /// Throws device_error, and then they lead nowhere.
   void withdraw(std::shared_ptr<stray_memory const> instead);
-  /// Puts memory behind the addresses again, with unspecified content. Throws limit_error, and then nothing has
+  /// Gives the addresses memory again, with unspecified content. Throws limit_error, and then nothing has
   /// changed; or device_error, and then they lead nowhere.
   void restore();
 

@@ -19,7 +19,7 @@ class job_saver {
   virtual void put_off() = 0;
   /// Returns whether it is time to save.
   virtual bool wants_save() const = 0;
-  /// Removes what was saved: nothing of the job is to be done any more.
+  /// Removes what was saved: the job will not run again.
   virtual void forget() noexcept = 0;
 };
 

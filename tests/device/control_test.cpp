@@ -68,7 +68,7 @@ TEST(control, gives_up_after_its_limit_lowers_the_flag_and_changes_nothing) {
 TEST(control, waits_for_blocks_that_are_inside_and_keeps_others_out) {
   slot_line slot{};
   cursor words{};
-  std::uint64_t inside_work = 0;  // plain: that nobody is inside must order it
+  std::uint64_t inside_work = 0;  // plain: ordered by the fact that no block is inside
   ASSERT_EQ(entry::enter(slot.entry) & entry::held, 0U);
   std::uint64_t found = 0;
   std::thread acting{[&] {

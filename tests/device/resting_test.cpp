@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that rests before its bubble is expected to close, on real threads: it begins nothing, hands back what it is
-// at, stays until the close, and goes on if that does not come.
+// A worker that rests before its bubble is expected to close, on real threads. It begins nothing, hands back its chunk,
+// stays until the close, and continues if the close does not come.
 #include <chrono>
 #include <cstdint>
 #include <cstring>

@@ -100,7 +100,7 @@ TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
   EXPECT_EQ(side->steps().halved, 0U);
 }
 
-/// The next bubbles are nobody's step.
+/// The next bubbles belong to no step.
 TEST_F(halved_workers, have_all_their_blocks_again_where_the_bound_is_taken_away) {
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));

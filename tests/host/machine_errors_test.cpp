@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the machine, in calls of the trainer's and of the dispatcher: harvesting goes off, and training goes on.
+// Errors of the machine, in calls of the trainer and of the dispatcher: harvesting turns off, and training continues.
 #include <chrono>
 #include <memory>
 #include <string>

@@ -106,7 +106,7 @@ class record {
   std::function<std::chrono::nanoseconds()> length_of_step{};  // of the next one that is over; empty: as it was
   threads_stream* launches_behind = nullptr;                   // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};                       // so many questions for a length come too early
-  std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
+  std::atomic<int> maps_left{-1};  // how many more calls succeed before mapped memory is used up; less than 0: no limit
   std::atomic<int> maps_refused{0};
   std::atomic<bool> memory_is_full{false};
   std::atomic<int> kept_off{0};                   // processors, besides those of workers
@@ -229,7 +229,7 @@ class recording_executor final : public threads_executor {
   }
 
   bool passed(gate_line const& seen, std::uint32_t value) const noexcept override {
-    // where nobody counts what is on its way, the copied line tells
+    // Without a count of what is on its way, the copied line decides.
     return into_.kind == executor_kind::cuda ? seen.value == value : threads_executor::passed(seen, value);
   }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override {

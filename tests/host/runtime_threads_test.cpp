@@ -258,7 +258,7 @@ TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
   }
 }
 
-/// Lets the trainer's stream go on to its end, and waits for the bubbles that are reported then.
+/// Lets the trainer's stream run to its end, and waits for the bubbles that are reported then.
 std::vector<bubble_report> reports_behind(halt& stands, threads_stream& trainer, runtime& side) {
   stands.let_go();
   trainer.synchronize();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver call that does not return keeps up nobody but the thread that makes it: with each call to the machine stuck
-// in turn, every public call that does not make it returns while it is still stuck, or by its own deadline.
+// A driver call that does not return delays only the thread that makes it. Each call to the machine is stuck in turn;
+// every public call that does not make it returns while it is still stuck, or by its own deadline.
 #include <atomic>
 #include <chrono>
 #include <functional>

@@ -16,7 +16,7 @@
 
 namespace lull::test {
 
-/// Runs in a child, which stays until it is killed: it never exits, for a sanitizer's threads would not be joined.
+/// Runs in a child, which stays until it is killed: it never exits, because a sanitizer's threads would not be joined.
 template <class Work>
 pid_t forked(Work work) {
   pid_t const child = ::fork();

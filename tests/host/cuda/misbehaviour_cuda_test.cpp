@@ -78,7 +78,7 @@ TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_behind_each_bubble_leaves_
       bubble const idle{*side_, stream_.get(), site{"exchange"}};
       trainer::wait_one_thread(stream_.get(), 300'000, nullptr);
     }
-    LULL_CUDA(cudaDeviceSynchronize());  // as Megatron does behind each exchange
+    LULL_CUDA(cudaDeviceSynchronize());  // as Megatron does after each exchange
   }
   EXPECT_GT(probe.ran(), 100U * 116U);  // a chunk a bubble and block at the least
   task.cancel();

@@ -58,12 +58,12 @@ class runtime_on_cuda : public testing::Test {
     ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
   }
 
-  /// A kernel that is launched right behind the opening is there before the workers are.
+  /// Launches a kernel right after the opening: it is there before the workers are.
   void arrives_in_mid_bubble(std::function<void()> const& kernel) {
     trainer::wait_one_thread(stream_.get(), 100'000, nullptr);
     kernel();
   }
-  /// Bubbles that end when `wait` does end by nothing else, so the worker left it a place.
+  /// Bubbles that end with `wait` end by nothing else, so the worker left it a place.
   void is_never_shut_out(std::function<void()> const& wait, bool late_ones_too = true);
 
   cuda_stream stream_;
@@ -287,7 +287,7 @@ std::size_t free_bytes() {
   return free;
 }
 
-/// While a kernel of the trainer runs, and a worker waits for its bubble behind that: neither is waited for.
+/// While a kernel of the trainer runs, and a worker waits for the bubble after it: memory waits for neither.
 TEST_F(runtime_on_cuda, memory_that_is_released_is_the_trainers_again_at_once) {
   constexpr std::size_t bytes = std::size_t{1} << 30;
   constexpr std::size_t granularity = std::size_t{64} << 20;

@@ -70,7 +70,7 @@ class counted_step {
   cudaGraph_t graph() const { return graph_->get(); }
   static constexpr std::uint32_t nodes = 3 + 2 * pairs;
 
-  /// What so many more steps make of the array.
+  /// Returns the array after so many more steps.
   std::vector<std::uint32_t> const& expect(std::uint64_t steps) {
     for (std::uint64_t step = 0; step < steps; ++step) {
       for (std::uint32_t& x : expected_) {

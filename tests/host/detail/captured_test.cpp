@@ -114,7 +114,7 @@ TEST_F(captured, control_during_ten_thousand_replays_loses_nothing) {
       if (round % 4 == 3) task.cancel();
       EXPECT_TRUE(task.wait(long_enough));
       std::uint64_t const items = task.progress().items;
-      EXPECT_EQ(items, ran(arrays));  // nobody is inside; the arrays go
+      EXPECT_EQ(items, ran(arrays));  // no block is inside; the arrays go
       if (task.progress().state == job_state::finished) {
         EXPECT_STREQ(arrays.wrong(), nullptr);
         ++finished;
@@ -147,7 +147,7 @@ TEST_F(captured, the_runtime_may_go_while_graphs_are_replayed) {
       {*graph}, [] { return false; }, 200);
   EXPECT_EQ(ran(arrays), before);
   graph.reset();
-  auto const next = make();  // what the first left behind goes
+  auto const next = make();  // frees what the first has left
   probe_arrays again{{300}};
   threads_graph const other = capture(*next, 50us);
   job const task = next->submit(again.task());

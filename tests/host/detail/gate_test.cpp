@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gate from one owner to the next: what is forgotten, when it may be taken back, and bubbles that nobody closed.
+// A gate from one owner to the next: what it forgets, when it may be taken back, and bubbles that were never closed.
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -137,7 +137,7 @@ TEST_F(gate_of_a_stream, takes_a_bubble_for_abandoned_when_it_is_older_than_the_
 
 /// Workers left by their lease, and the close came by then.
 TEST_F(gate_of_a_stream, takes_a_close_just_after_the_workers_for_a_hold_up_and_a_later_one_not) {
-  clock_.note(0, {});  // the machine's clock is ours
+  clock_.note(0, {});  // the test sets the machine's clock
   gate_.note_lease(8s);
   std::uint64_t held_up = 0;
   for (auto const before : {0s, 2s, 0s, 0s}) {
@@ -362,7 +362,7 @@ TEST_F(gate_of_a_stream, is_in_use_while_a_bubble_is_open_and_for_a_second_after
   EXPECT_FALSE(gate_.is_in_use()) << "it is nobody's";
 }
 
-/// Its stream may be gone: nobody else can close the bubble.
+/// Its stream may be gone: no other can close the bubble.
 TEST_F(gate_of_a_stream, may_be_taken_back_while_its_last_bubble_is_open) {
   open();
   trainer_.synchronize();

@@ -263,7 +263,7 @@ TEST(job_record, takes_no_memory_of_the_machine) {
   EXPECT_EQ(machine->taken_bytes().now, 0U);
 }
 
-/// Whichever allocation is the one that fails.
+/// Each allocation in turn fails.
 TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
   std::size_t refused = 0;
   bool made = false;
@@ -280,7 +280,7 @@ TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
     EXPECT_NO_THROW(whole = machine->allocate(limit)) << "with a limit of " << limit << " bytes";
     machine->release(whole);
   }
-  // the cursor, the ring behind it, the line behind both
+  // the cursor, the ring after it, the line after both
   EXPECT_GE(refused, (sizeof(cursor) + sizeof(ring_group)) / 64);
 }
 

@@ -107,7 +107,7 @@ class launching_on_one_stream : public launching {
       std::this_thread::sleep_for(apart);
       opens(0);
       tick();
-      if (mode == runtime_mode::observe) std::this_thread::sleep_for(20ms);  // so long are they, then
+      if (mode == runtime_mode::observe) std::this_thread::sleep_for(20ms);  // the observed length
       closes(0);
       await_workers();
       await_that([&] {
@@ -287,7 +287,7 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
 /// Where nothing is known of its length it would wait for 250 ms.
 TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited_for_longer_than_it_lasts) {
   start({});
-  train(2, 10ms, runtime_mode::observe);  // which tells how long they are, for the workers here leave at once
+  train(2, 10ms, runtime_mode::observe);  // measures their length, because the workers here leave at once
   train(6, 10ms);
   bubble(0);
   await_that([&] { return tick() == a_launch; });
@@ -301,9 +301,9 @@ TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited
   await_workers();
 }
 
-/// The trainer does something else for a while, and its host is ahead: what later openings were expected after has not
-/// come.
-TEST_F(launching_on_one_stream, behind_one_that_is_late_none_is_waited_for) {
+/// The trainer does something else for a while, and its host is ahead: the opening from which later ones were expected
+/// has not come.
+TEST_F(launching_on_one_stream, after_one_that_is_late_none_is_waited_for) {
   start({});
   train(2, 40ms, runtime_mode::observe);
   train(6, 40ms);

@@ -36,7 +36,7 @@ TEST(governor, decides_for_whole_spells) {
     for (std::uint64_t step = 4 * spell + 1; step < 4 * spell + 4; ++step) EXPECT_EQ(of.harvests(step), first);
     harvested += first ? 1 : 0;
   }
-  EXPECT_NEAR(harvested, 400 * 0.2 * 64 / 400, 10);  // hardly any behind the 64 spells of which nothing was told
+  EXPECT_NEAR(harvested, 400 * 0.2 * 64 / 400, 10);  // hardly any after the 64 spells without a length
 }
 
 std::vector<bool> draws(governor& of, std::uint64_t from, std::uint64_t to) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-/// Refused with exactly this behind the file's name, and before anything was handed out.
+/// Expects a refusal with exactly this after the file's name, before anything was handed out.
 void expect_refused(std::string const& path, checkpoint_description const& expected, std::string const& message) {
   std::array<std::byte, 64> buffer{};
   auto const what = refusal_of(path, [&] {

@@ -85,8 +85,8 @@ class late_owner final : public owner_on_threads {
   job_description describe() const override { return test::threads_job(hungry_task{&asked_, rounds}); }
   void serve(job& about) override {
     for (std::uint64_t fed = 0; fed < rounds; ++fed) {
-      another_bubble();  // than that in which the unit before was done; and what is open when `late` is over is asked
-                         // in vain, too
+      another_bubble();  // after the one of the previous unit; a bubble that is open when `late` ends finds no input
+                         // either
       std::this_thread::sleep_for(late);
       another_bubble();
       about.feed(fed + 1);

@@ -118,7 +118,7 @@ TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
   for (bool finished = false; !finished; ++lives) {
     ASSERT_LT(lives, 1000);
     life one{folder_, long_task, 1h};
-    EXPECT_GE(one.progress().phases, reached);  // the line told of them may be a phase behind
+    EXPECT_GE(one.progress().phases, reached);  // the line about them may be a phase late
     finished =
         one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state == job_state::finished;
     if (finished) bytes = one.bytes();

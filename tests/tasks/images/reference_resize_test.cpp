@@ -87,7 +87,7 @@ TEST(ReferenceResize, OneColourStays) {
 
 TEST(ReferenceResize, InvisibleColoursDoNotBleed) {
   for (auto const filter : filters) {
-    // White, and red that nobody sees: white at half the alpha, never pink.
+    // White, and invisible red: white at half the alpha, never pink.
     EXPECT_EQ(reference_resize(of_numbers(2, 4, {255, 255, 255, 255, 255, 0, 0, 0}), 1, 1, filter).pixels,
               (numbers{255, 255, 255, 128}));
     EXPECT_EQ(reference_resize(of_numbers(2, 2, {200, 100, 50, 0}), 1, 1, filter).pixels, (numbers{200, 50}));

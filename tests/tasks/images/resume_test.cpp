@@ -172,7 +172,7 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
     EXPECT_EQ(read_file(manifest_, 1 << 20), text);
   }
   fs::remove(manifest_);
-  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // which nobody writes: opening it would wait for ever
+  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // without a writer: opening it would wait for ever
   EXPECT_NE(refusal().find("no regular file"), std::string::npos) << refusal();
 }
 

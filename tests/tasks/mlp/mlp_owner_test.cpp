@@ -228,7 +228,7 @@ TEST_F(mlp, a_loss_that_is_no_number_ends_the_job_and_says_so) {
   auto const lines = run(*job);
   EXPECT_NE(lines.front().find("no longer a number"), std::string::npos);
   for (std::string const& line : lines) EXPECT_EQ(line.find("nan"), std::string::npos) << line;
-  EXPECT_LT(lines.size(), 3U);  // of the epochs behind it nothing is known
+  EXPECT_LT(lines.size(), 3U);  // of later epochs nothing is known
   EXPECT_EQ(job->failures(), 1U);
   EXPECT_FALSE(job->verify().ok);
   EXPECT_FALSE(fs::exists(file("m.safetensors")));

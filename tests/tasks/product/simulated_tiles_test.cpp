@@ -133,7 +133,7 @@ class scenario {
     if (cursor_.words.ring.pushed != cursor_.words.ring.popped) return "the ring is not empty";
     if (std::any_of(saved_steps_.begin(), saved_steps_.end(),
                     [this](std::uint32_t each) { return each != impossible_ && each != 0; }))
-      return "saved steps were left behind";
+      return "saved steps were left over";
     return nullptr;
   }
 
@@ -178,7 +178,7 @@ class scenario {
       if (draw(4) == 0) launch();  // a successor in the same bubble
       idle((1 + bubble / 4) *
            (draw(3) == 0 ? draw(3'000)
-                         : draw(40'000)));  // longer ones in time, for a tile that is always done again has no end
+                         : draw(40'000)));  // grow with time, because a tile that is always done again has no end
       slot_.lease_ns += bubble * 10'000;
       simulated_world::store<order::relaxed, scope::system>(gate_.line.value, ++value);
       idle(draw(100));

@@ -149,7 +149,7 @@ TEST_F(products, are_listed_with_the_type_of_their_jobs) {
   }
 }
 
-/// A team of one, whose stay ends behind so many rows.
+/// A team of one, whose stay ends after so many rows.
 struct leaving_team {
   int rows;
 
