@@ -41,7 +41,7 @@ class scenario {
     rests_ = draw(2) == 0;
   }
 
-  /// The first thing that went wrong, or nothing.
+  /// Returns the first thing that went wrong, or nothing.
   char const* run() {
     bool const two_gates = draw(2) == 0;
     for (int g = 0; g < (two_gates ? 2 : 1); ++g) {
@@ -175,7 +175,7 @@ class scenario {
     }
   }
 
-  /// The grain is only an amount, and may change at any time.
+  /// The host may change the grain at any time.
   void tune() {
     for (std::uint64_t i = draw(8); i > 0 && !over(); --i) {
       idle(draw(300));
@@ -184,7 +184,7 @@ class scenario {
     }
   }
 
-  /// What the host sees.
+  /// Checks what the host sees.
   void watch() {
     for (std::uint64_t seen = 0; !over();) {
       idle(draw(60));

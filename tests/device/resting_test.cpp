@@ -27,7 +27,7 @@ class resting : public testing::TestWithParam<int> {
  protected:
   static constexpr std::uint64_t blocks = 3;
 
-  /// A worker in a bubble that is open. `polls`: in a chunk.
+  /// Starts a worker in an open bubble. `polls`: in a chunk.
   void begin(rest_time rest, std::uint32_t polls = 0, site_words* site = nullptr) {
     probe_task task = arrays_.task();
     task.polls = polls;

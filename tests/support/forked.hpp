@@ -44,7 +44,7 @@ inline int status_of(pid_t child, std::chrono::nanoseconds at_most = long_enough
   return status;
 }
 
-/// A process that is not this one's child, killed at the end of a test however that comes.
+/// Kills a process that is not this one's child when the test ends in any way.
 class killed_at_end {
  public:
   explicit killed_at_end(pid_t process) : process_(process) {}

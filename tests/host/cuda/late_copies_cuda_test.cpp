@@ -57,7 +57,7 @@ class host_word {
   std::uint32_t* word_ = nullptr;
 };
 
-/// Run by the test below, in a process of its own for each number of connections.
+/// The test below runs this in a separate process for each number of connections.
 TEST(DISABLED_late_copies, in_this_process) {
   trainer::load();
   std::mutex mutex;
@@ -137,7 +137,7 @@ TEST(DISABLED_late_copies, in_this_process) {
 class late_copies : public testing::TestWithParam<char const*> {};
 
 TEST_P(late_copies, are_no_error) {
-  // not asked here: a process that CUDA has begun in keeps its number of connections
+  // Not asked here: a process that has started CUDA keeps its number of connections.
   std::string const self = "CUDA_DEVICE_MAX_CONNECTIONS=" + std::string{GetParam()} + " timeout 200 /proc/" +
                            std::to_string(getpid()) +
                            "/exe --gtest_also_run_disabled_tests --gtest_filter=DISABLED_late_copies.* --gtest_brief=1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several jobs stand in bubbles, where training feels one far more than another.
+// Which of several jobs are placed if one slows training far more than another.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -52,7 +52,7 @@ class appetites : public testing::Test {
     return made;
   }
   void chance_of(std::uint64_t kind, double chance) { chances_[kind] = chance; }
-  /// Until nothing changes: names of those that stand.
+  /// Ticks until nothing changes; returns the names of the placed jobs.
   std::string placed(std::vector<std::shared_ptr<job_record>> const& jobs) {
     for (int tick = 0; tick < 100; ++tick) {
       dispatcher_->tick();

@@ -39,12 +39,12 @@ class gate_of_a_stream : public testing::Test {
   void close(bubble_id id, std::optional<closing> how = closing{}) {
     gate_.close(id, &trainer_, {.is = stream_found::plain, .id = gate_.stream_id()}, how);
   }
-  /// Bubbles that are over get no worker, and what is known of them is collected.
+  /// Passes over bubbles that are over, and collects what is known of them.
   void collect() {
     while (auto const asked = gate_.request()) gate_.pass(asked->bubble);
     await_that([&] { return has_collected(); });
   }
-  /// `record`: what its workers leave, had it any.
+  /// `record`: sets what workers would leave.
   void bubble(runtime_mode mode, std::function<void(bubble_record&)> const& record = {}) {
     bubble_id const id = open("wait", mode);
     ASSERT_NE(id.bubble, 0U);
@@ -217,7 +217,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   collect();
 }
 
-/// On a device the wait stands on the workers' stream before the launch that fails.
+/// On a device the wait is on the workers' stream before the launch that fails.
 TEST_F(gate_of_a_stream, lets_a_wait_go_whose_launch_has_failed) {
   halt stands;
   trainer_.enqueue(stands.operation());

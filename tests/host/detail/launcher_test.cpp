@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When workers are enqueued, on gates of a machine that writes down what is asked of it. The trainer's streams stand
-// still until a test lets them go on, so nothing here depends on time.
+// When workers are enqueued, on gates of a machine that records what it is asked. The trainer's streams stop until a
+// test lets them continue, so nothing here depends on time.
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -57,7 +57,7 @@ class launching : public testing::Test {
   }
   void start(launch_policy policy) { launcher_.emplace(gates_, policy); }
 
-  /// A bubble whose edges are enqueued; `inside` and `before` of it the stream waits to be let go.
+  /// Enqueues a bubble's edges; before it and inside it the stream waits for the test.
   void bubble(int at, runtime_mode mode = runtime_mode::on) {
     held_stream& stream = *streams_[static_cast<std::size_t>(at)];
     gate& of = gate_of(at);
@@ -74,7 +74,7 @@ class launching : public testing::Test {
     await_that([&] { return gate_of(at).numbers().opened != before; });
   }
   void closes(int at) { streams_[static_cast<std::size_t>(at)]->go(); }
-  /// A tick, and what it asked for.
+  /// Ticks, and returns what the tick asked for.
   calls tick() {
     next_ = launcher_->tick();
     return seen_.take();
@@ -97,7 +97,7 @@ calls const a_launch{"launch "};
 class launching_on_one_stream : public launching {
  protected:
   launching_on_one_stream() : launching(1) {}
-  /// Bubbles that are harvested and learnt from, `apart` from each other.
+  /// Runs bubbles that are harvested and learnt from, `apart` from each other.
   void train(int bubbles, std::chrono::milliseconds apart, runtime_mode mode = runtime_mode::on) {
     std::deque<bubble_report> reports;
     auto const lane = machine_.make_copy_lane();
@@ -284,7 +284,7 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
   opens(0);
 }
 
-/// Where nothing is known of its length it would wait for 250 ms.
+/// If its length were unknown, it would wait for 250 ms.
 TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited_for_longer_than_it_lasts) {
   start({});
   train(2, 10ms, runtime_mode::observe);  // measures their length, because the workers here leave at once

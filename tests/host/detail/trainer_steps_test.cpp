@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of steps whose moments are on their way to the trainer's stream.
+// Marks of steps whose moments have not yet reached the trainer's stream.
 #include <chrono>
 #include <cstdint>
 #include <functional>

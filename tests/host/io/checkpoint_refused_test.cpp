@@ -92,7 +92,7 @@ std::string described(test_folder const& folder, safetensors_metadata const& met
 TEST(CheckpointRefused, OtherVersionsAreRefused) {
   test_folder const folder;
   std::string const than = " than version 3, which this Lull reads: resume with the Lull that wrote it" + start_again;
-  // What else such a file holds is not looked at.
+  // The other content of such a file is not read.
   expect_refused(described(folder, {{"lull.checkpoint", "0"}}), mlp, "is a checkpoint of version 0, older" + than);
   expect_refused(described(folder, {{"lull.checkpoint", "18446744073709551615"}, {"lull.task", "1"}}), mlp,
                  "is a checkpoint of version 18446744073709551615, newer" + than);
