@@ -37,7 +37,7 @@ cudaStream_t cuda_executor::capture_stream() {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
   if (captures_.size() >= max_capture_streams)
-    throw limit_error{"1,024 streams for captures are made: use one again whose graph is over"};
+    throw limit_error{"1,024 streams for captures exist already: reuse one whose graph is over"};
   captures_.reserve(captures_.size() + 1);
   cuda_stream made = find_place_of_graphs().another_stream();
   if (captures_.empty()) detail::begin_lending(memory_);

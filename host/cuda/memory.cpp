@@ -20,7 +20,7 @@ namespace {
   throw limit_error{
       "the device did not reach a copy of Lull's within " + std::to_string(patient_copies::limit().count()) +
       " s: an operation that was enqueued before it does not end. With CUDA_DEVICE_MAX_CONNECTIONS=1 that may be what "
-      "the trainer waits for: try again when it goes on"};
+      "the trainer waits for: try again when the trainer continues"};
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
           .program = {}};
   if (cut_.max_node > work_.node_limit) {
     throw slow_node_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
-                          " us, so long a bubble that closes would wait: make its work smaller, raise "
+                          " us, and a bubble that closes would wait for it: make its work smaller, raise "
                           "`node_limit`, or submit it while the trainer does not delay it"};
   }
   if (cut_.segments > max_segments) {

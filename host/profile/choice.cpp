@@ -53,7 +53,7 @@ std::optional<double> prospect::*measure_of(machine_profiles const& known) {
   };
   if (has(&work_profile::jobs_per_s)) return &prospect::jobs_per_s;
   if (!has(&work_profile::items_per_s))
-    throw usage_error{"of a task it is not known how fast it is alone: profile it again"};
+    throw usage_error{"the profile of a task does not say how fast it is alone: profile it again"};
   for (work_profile const& each : known.works) {
     if (each.task != known.works.front().task) {
       throw usage_error{"the tasks " + known.works.front().label + " and " + each.label +
