@@ -259,7 +259,7 @@ TEST(SplitRows, HoldsOutExactlyAFifth) {
   }
 }
 
-/// What the reader says where this much memory is free; empty: it reads the file.
+/// Returns the reader's message if this much memory is free; empty: it reads the file.
 std::string refusal(std::string const& path, std::uint64_t free_bytes, std::uint64_t max_bytes = 1ULL << 34) {
   try {
     read_labelled_rows(path, {.max_bytes = max_bytes, .memory = free_memory{free_bytes, "this computer"}});
@@ -275,7 +275,7 @@ std::string lines_of(std::string const& line, std::size_t bytes) {
   return text;
 }
 
-// A number takes 4 bytes, and 4 more while rows grow or are copied; how long its text is only the file tells.
+// A number takes 4 bytes, and 4 more while rows grow or are copied; only the file shows how long its text is.
 TEST(LabelledRows, ReadsLongNumbersThatFit) {
   test_folder const folder;
   std::string const text = lines_of("0.12345678901234567,-1.2345678901234567,", 1UL << 20);
