@@ -33,8 +33,8 @@ struct sm_capacity {
 /// SMs in a group that can be reserved: the smallest that holds a cluster of eight blocks.
 inline constexpr std::uint32_t group_sms = 8;
 
-/// Returns how many blocks of a kernel fit an empty SM. Registers are given to whole warps, 256 at a time (CUDA
-/// occupancy calculator, compute capability 8.0 to 9.0).
+/// Returns how many blocks of a kernel fit an empty SM. Whole warps get registers, 256 at a time (CUDA occupancy
+/// calculator, compute capability 8.0 to 9.0).
 constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity const& sm) {
   auto const up = [](std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; };
   std::uint32_t const threads = up(kernel.threads, 32);
@@ -50,8 +50,8 @@ constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity con
   return fit;
 }
 
-/// Returns how many groups of SMs hold all blocks of one such kernel at once, where nothing else runs on them. A
-/// cluster lies within one group. Throws usage_error where no cluster of the kernel fits a group.
+/// Returns how many groups of SMs hold all blocks of one such kernel at once if nothing else runs on them. A cluster
+/// lies within one group. Throws usage_error if no cluster of the kernel fits a group.
 constexpr int reserved_groups_for(kernel_shape const& kernel, sm_capacity const& sm) {
   std::uint32_t const cluster = kernel.cluster == 0 ? 1 : kernel.cluster;
   std::uint32_t const clusters_a_group = group_sms * blocks_an_sm(kernel, sm) / cluster;
@@ -63,9 +63,9 @@ constexpr int reserved_groups_for(kernel_shape const& kernel, sm_capacity const&
 
 /// What a trainer's exchange needs.
 struct exchange_need {
-  kernel_shape largest{};     // the one that needs most reserved groups; of NCCL's kernels, a block is a channel
+  kernel_shape largest{};     // the kernel that needs most groups; of NCCL's kernels, a block is a channel
   std::uint32_t kernels = 0;  // that the exchange launches
-  int resident = 1;           // of them, at once
+  int resident = 1;           // of these, at once
   int reserved_groups = 0;    // for executor_options::reserved groups
   std::string text{};         // one line, for a log
 };

@@ -36,10 +36,10 @@ enum class launch_time { at_close, at_open };
 
 inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds{1'000};
 
-/// The greatest `runtime_tuning::min_bubble`.
+/// The largest allowed `runtime_tuning::min_bubble`.
 inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{1};
 
-/// The greatest `runtime_tuning::rest_before_close`.
+/// The largest allowed `runtime_tuning::rest_before_close`.
 inline constexpr std::chrono::nanoseconds max_rest_before_close = std::chrono::milliseconds{1};
 
 /// How the runtime treats a bubble. Not stable: the next release may have other fields, and its own choice is good for
@@ -55,9 +55,9 @@ struct runtime_tuning {
   /// `max_min_bubble`. With a task that uses memory each bubble costs the trainer some microseconds, however long it
   /// is (docs/decisions/short-bubbles.md). In a captured graph this holds for the first 64 sites.
   std::chrono::nanoseconds min_bubble = default_min_bubble;
-  /// Workers claim no more chunks this long before a site's bubbles usually close, and hand back those that poll; then
-  /// they wait for the close alone. Only where half of the last 32 bubbles, or of the eight that there are, were alike
-  /// to an eighth of their length, and within the lease. A bubble that lasts longer is worked in again. 0: never. At
+  /// Workers stop claiming this long before a site's bubbles usually close. They hand back the chunks of tasks that
+  /// poll, and wait for the close. Applies only if half of the last 32 bubbles (or of the first eight) had lengths
+  /// within an eighth of each other, and within the lease. In a bubble that lasts longer they continue. 0: never. At
   /// most `max_rest_before_close`. In a captured graph this holds for the first 64 sites
   /// (docs/decisions/rest-before-close.md).
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
@@ -68,10 +68,10 @@ struct runtime_tuning {
 struct runtime_options {
   executor_options executor;
   runtime_mode mode = runtime_mode::on;
-  /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.
-  /// Side work then runs in some steps only, as the program marks them with `runtime::step`, and in none before the
-  /// first mark. Where a program has marked none in 512 bubbles, openings at one site stand for marks, and a line is
-  /// logged. In captured graphs a mark counts for what the stream replays after it. How it is kept, and what it takes:
+  /// The bound on the mean slowdown of the trainer's steps, as a share: 0.005 is half a per cent. 0: no bound. Under a
+  /// bound side work runs in some steps only, as the program marks them with `runtime::step`, and in none before the
+  /// first mark. If a program marks none in 512 bubbles, openings at one site stand for marks, and a line is logged. In
+  /// captured graphs a mark counts for what the stream replays after it. How the bound is kept, and its price:
   /// docs/decisions/governor.md.
   double max_slowdown = 0;
   /// With `max_slowdown`: a number that all ranks of a trainer share, so that they withhold side work together.
@@ -112,13 +112,12 @@ class runtime_steps {
   /// forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not `on`. Throws
   /// usage_error unless it is 0, or above 0 and at most 1; then nothing has changed.
   void bound_slowdown(double max_slowdown);
-  /// With a bound: says how much longer a step takes if jobs of that name run in it, as a share, until that is known. A
-  /// job with a higher assumed slowdown starts in fewer steps, and waits for others that are assumed far lower.
-  /// host/profile/ has what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
+  /// With a bound: sets the assumed slowdown of a step in which jobs of that name run, as a share. Until the slowdown
+  /// is measured, a job with a higher assumed slowdown starts in fewer steps, and waits for jobs that are assumed far
+  /// cheaper. host/profile/ has what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
   void assume_slowdown(std::string_view name, double slowdown);
-  /// Returns how much longer steps take in which jobs of that name ran and no others, as a share; with its 95 %
-  /// interval. None: not known yet, or there is no bound. The upper end is something for `assume_slowdown` in the next
-  /// run.
+  /// Returns how much longer steps take in which only jobs of that name ran, as a share, with its 95 % interval. None:
+  /// not known yet, or there is no bound. The upper end is a good value for `assume_slowdown` in the next run.
   std::optional<slowdown_interval> slowdown_of(std::string_view name) const;
   /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report report() const;
@@ -163,7 +162,7 @@ class runtime_memory {
 class runtime {
  public:
   explicit runtime(runtime_options options = {});
-  /// Uses the given executor: for tests, and for executors of your own.
+  /// Uses the given executor: for tests, and for a program's own executors.
   runtime(std::unique_ptr<lull::executor> executor, runtime_options options);
   /// Cancels all jobs and waits until no block is inside them, at most a lease and a second.
   ~runtime();

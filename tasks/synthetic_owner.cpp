@@ -100,7 +100,7 @@ class compute_owner final : public task_owner {
   device_array<std::uint64_t> completed_;
 };
 
-/// A small whole number for each element, so that sums are exact.
+/// Returns a small whole number for each element, so that sums are exact.
 float element(std::uint64_t index) { return static_cast<float>(index * 0x9e3779b97f4a7c15ULL >> 56); }
 
 class streaming_owner final : public task_owner {

@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 constexpr auto look_again = 200us;
 constexpr std::chrono::nanoseconds long_bubble = 25ms;  // of those that jobs are run to their end in
 constexpr std::chrono::nanoseconds max_bubble = 1s;     // where chunks are longer than that
-constexpr auto max_goodbye = 10s;
 
 }  // namespace
 
@@ -58,7 +57,8 @@ void side_jobs::submit(task::one& which, hosted_job::from begin) {
 void side_jobs::serve() {
   try {
     executor_of(side_).adopt_thread();
-    for (auto give_up = std::chrono::steady_clock::now() + max_goodbye;; std::this_thread::sleep_for(look_again)) {
+    for (auto give_up = std::chrono::steady_clock::now() + hosted_job::max_end_wait;;
+         std::this_thread::sleep_for(look_again)) {
       bool const ending = ending_;
       bool const stopping = stopping_;
       std::size_t left = 0;
@@ -68,7 +68,7 @@ void side_jobs::serve() {
       left_ = left;
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
-      if (!stopping || reading_.valid()) give_up = now + max_goodbye;
+      if (!stopping || reading_.valid()) give_up = now + hosted_job::max_end_wait;
       if (now >= give_up)
         throw limit_error{
             "a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a "

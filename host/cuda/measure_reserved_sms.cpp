@@ -12,9 +12,9 @@
 namespace lull {
 namespace {
 
-constexpr int deepest = 8;  // graphs in graphs
+constexpr int deepest = 8;  // levels of nested graphs
 
-/// What a stream captures until `end`, relaxed: the trainer's libraries may allocate and load as they like.
+/// Captures a stream until `end`, in relaxed mode: the trainer's libraries may allocate and load.
 class capture {
  public:
   explicit capture(cudaStream_t stream) : stream_(stream) {
@@ -50,7 +50,7 @@ std::uint32_t attribute(CUDA_KERNEL_NODE_PARAMS const& node, CUfunction_attribut
   return static_cast<std::uint32_t>(std::max(value, 0));
 }
 
-/// Blocks of a cluster: said at the launch, or fixed when the kernel was compiled.
+/// Returns the blocks of a cluster: given at the launch, or fixed when the kernel was compiled.
 std::uint32_t cluster_of(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS const& what, CUdevice device) {
   CUlaunchAttributeValue said{};
   LULL_DRIVER(driver().node_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &said));
@@ -62,7 +62,7 @@ std::uint32_t cluster_of(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS const& what, 
 }
 
 kernel_shape shape_of(CUgraphNode node, CUdevice device) {
-  // The driver is asked, and not the runtime: NCCL has a runtime of its own inside, whose kernels ours does not know.
+  // Ask the driver, not the runtime: NCCL contains its own runtime, whose kernels ours does not know.
   CUDA_KERNEL_NODE_PARAMS what{};
   LULL_DRIVER(driver().kernel_node(node, &what));
   return {.blocks = what.gridDimX * what.gridDimY * what.gridDimZ,

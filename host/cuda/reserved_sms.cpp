@@ -83,8 +83,8 @@ bool worker_place::try_green(int device, int reserved_groups, int max_processors
   std::vector<CUdevResource> groups(count);
   CUdevResource rest{};
   if (call.split_sms(groups.data(), &count, &all, &rest, 0, group_sms) != CUDA_SUCCESS) return false;
-  // Whole groups are left out, and the remainder is taken: a room must be able to hold a cluster, which the remainder
-  // is not.
+  // Leave out whole groups and take the remainder: a reserved group must be able to hold a cluster, and the remainder
+  // cannot.
   std::vector<CUdevResource> owned;
   unsigned sms = 0;
   auto const take = [&](CUdevResource const& some) {
@@ -124,7 +124,7 @@ cuda_stream worker_place::another_stream() const {
   return cuda_stream{static_cast<cudaStream_t>(made)};
 }
 
-/// Chooses the SM ids of the reserved groups, and says how many they are.
+/// Chooses the SM ids of the reserved groups, and returns their number.
 int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int reserved_groups,
                            int max_processors) {
   int kept_off = 0;
@@ -139,7 +139,7 @@ int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups
   return kept_off;
 }
 
-/// Of the groups that workers on streams have, those that workers in graphs have, too.
+/// Finds, among the groups that workers on streams have, those that workers in graphs have, too.
 void worker_place::find_spare(std::vector<std::vector<std::uint32_t>> const& groups) {
   for (auto const& sms : groups) {
     sm_filter group{};

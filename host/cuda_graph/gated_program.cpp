@@ -32,7 +32,7 @@ graph_task checked(graph_task work) {
   return work;
 }
 
-/// Makes segments and instances of them, and says which node is at fault where that fails.
+/// Makes segments and instances of them; if that fails, its error names the node at fault.
 class segment_maker {
  public:
   segment_maker(cuda_executor& executor, segment_nodes const& nodes, void* kept)
@@ -45,7 +45,7 @@ class segment_maker {
       refuse(begin, end, why);
     }
   }
-  /// Runs all nodes one after another; how long each took.
+  /// Runs all nodes one after another; returns how long each took.
   std::vector<nanoseconds> run_step(cudaStream_t stream) const {
     device_array<std::uint64_t> stamps_ns{executor_, nodes_.count() + 2};
     executable run;
@@ -120,7 +120,7 @@ gated_program::gated_program(cuda_executor& executor, graph_task const& work)
   segment_nodes const nodes{work_.graph, where.context(), stream};
   segment_maker const make{executor, nodes, conducted_->kept.data()};
   std::vector<nanoseconds> times = make.run_step(stream);
-  // A node's first time may be chance: the GPU may have been another process's meanwhile.
+  // A node's first time may be wrong by chance: another process may have used the GPU meanwhile.
   std::uint64_t const may_run = work_.is_fed ? 1 : std::min(work_.steps, max_first_steps);
   for (; times[slowest_of(times)] > work_.node_limit && first_steps_ < may_run; ++first_steps_) {
     std::vector<nanoseconds> const again = make.run_step(stream);
@@ -136,7 +136,7 @@ gated_program::gated_program(cuda_executor& executor, graph_task const& work)
           .program = {}};
   if (cut_.max_node > work_.node_limit) {
     throw slow_node_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
-                          " us, so long a bubble that closes would wait: make its work smaller, raise "
+                          " us, and a bubble that closes would wait for it: make its work smaller, raise "
                           "`node_limit`, or submit it while the trainer does not delay it"};
   }
   if (cut_.segments > max_segments) {
@@ -163,7 +163,7 @@ gated_program::gated_program(cuda_executor& executor, graph_task const& work)
     begin += count;
   }
   std::vector<graph_segment> segments;
-  do {  // a step, again while there are too few segments
+  do {  // once a step, repeated while there are too few segments
     for (std::size_t at = 0; at < counts.size(); ++at)
       segments.push_back({.one = made(begins[at], counts[at]), .stretch = {}});
   } while (segments.size() < gated_graph::min_segments);
@@ -186,7 +186,7 @@ std::vector<closed_piece> gated_program::closed_pieces() const {
   std::vector<closed_piece> found;
   std::vector<graph_segment> const now = conducted_->segments.read();
   for (std::size_t at = 0; at < now.size(); ++at) {
-    // A stretch is named by its first segment: which of its kernels ran is not known.
+    // A stretch is named by its first segment: which of its kernels ran is unknown.
     for (graph_piece const& piece : {now[at].one, now[at].stretch}) {
       if (piece.closed != 0)
         found.push_back({piece.closed, nanoseconds{piece.took_ns}, slowest_[at % slowest_.size()]});
@@ -214,7 +214,7 @@ job_description describe(executor& executor, graph_task const& work, cut_graph* 
   auto* const cuda = dynamic_cast<cuda_executor*>(&executor);
   if (cuda == nullptr) throw usage_error{"a CUDA graph needs the cuda executor: it cannot run on CPU threads"};
   device_guard const here{executor};
-  job_memory::scope const not_the_jobs{{}};  // what its segments need
+  job_memory::scope const not_the_jobs{{}};  // for its segments
   auto program = std::make_shared<gated_program const>(*cuda, work);
   job_description made;
   made.type.cuda = detail::conducting_worker();

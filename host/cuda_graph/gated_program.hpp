@@ -24,7 +24,7 @@ class gated_program {
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
 
-  /// The job is over. Its last conductor may not have ended: what that uses is buried.
+  /// Call when the job is over. Its last conductor may still run, so what it uses is buried.
   ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
@@ -37,7 +37,7 @@ class gated_program {
     explicit conducted(cuda_executor& executor);
     ~conducted();
     int const device;
-    detail::owned_graph whole;  // a clone of the program's: holds what that holds for its nodes (user objects)
+    detail::owned_graph whole;  // a clone of the program's graph; keeps that graph's user objects alive
     device_array<std::byte> kept;
     std::vector<detail::owned_executable> executables;
     device_array<graph_segment> segments;

@@ -20,14 +20,14 @@ collector::collector(std::shared_ptr<executor> executor, std::vector<bubble_sour
   tell_reserved({});
 }
 
-/// What the trainer's memory leaves free differs from site to site.
+/// Reads the free memory, which differs from site to site with the trainer's use.
 void collector::read_free() {
   auto const now = std::chrono::steady_clock::now();
   if (!options_.tells_free_memory || now - free_read_ < read_free_every) return;
   free_read_ = now;
   try {
     free_ = executor_->device_free_bytes();
-  } catch (device_error const&) {  // what needs the device will say so
+  } catch (device_error const&) {  // the call that needs the device will report it
   }
   if (free_ == any_bytes) free_.reset();
 }
@@ -39,7 +39,7 @@ bool collector::collect(void const* at_work) {
   for (bubble_source* const each : copying_) each->collect({found, clock_, at_work});
   copying_.clear();
   try {
-    reserve_more();  // before anybody reads of these bubbles
+    reserve_more();  // before reports of these bubbles can be read
   } catch (...) {
     keep(std::move(found));
     throw;
@@ -71,7 +71,7 @@ std::chrono::nanoseconds collector::longest() const {
   return found;
 }
 
-/// Where kernels of the trainer have waited for workers, they keep off more.
+/// Makes workers keep off more SMs where kernels of the trainer have waited for them.
 void collector::reserve_more() {
   std::optional<std::string> where;
   for (bubble_source* const each : sources_) {

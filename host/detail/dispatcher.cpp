@@ -36,7 +36,7 @@ void dispatcher::add(std::shared_ptr<job_record> job) {
 }
 
 std::uint64_t dispatcher::give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
-  // a day is for ever, and cannot overflow
+  // a day is enough, and cannot overflow
   auto const deadline = deadline_after(std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24}));
   memory_request request{.bytes = bytes, .deadline = deadline};
   memories_.ask(request);

@@ -19,7 +19,7 @@ std::string environment(char const* name) {
   return text == nullptr ? "" : text;
 }
 
-/// By file name, as their vendor ships them with CUDA 13.
+/// File names of the tools in CUDA 13.
 constexpr std::array<std::string_view, 4> tools{"libsanitizer-collection.so", "libsanitizer-public.so",
                                                 "libcuda-injection.so", "libToolsInjection64.so"};
 

@@ -190,21 +190,21 @@ template <class So>
 bool job_record::wait_until(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds at_most, So so) {
   auto const deadline = deadline_after(at_most);
   for (;;) {
-    // In pieces of a day: some standard libraries add what they wait for to another clock, and that sum could overflow.
+    // In pieces of a day: some standard libraries add the waiting time to another clock, and that sum could overflow.
     auto const piece = std::min<std::chrono::nanoseconds>(left_until(deadline), std::chrono::hours{24});
     if (changed_.wait_for(lock, piece, so)) return true;
     if (left_until(deadline).count() == 0) return false;
   }
 }
 
-/// Under the lock.
+/// Call under the lock.
 progress_line job_record::line() const noexcept {
   if (seat_ == nullptr) {
     cursor const& now = image_.words;
     return {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
   }
   progress_line const* const told = seat_->line();
-  // What the word says was done before it; the whole round beside it may be older or newer.
+  // What the word says was done before it; the whole round next to it may be older or newer.
   std::uint64_t const where = executor_->load_mapped(&told->where);
   return {executor_->load_mapped(&told->phases), executor_->load_mapped(&told->round), where, 0};
 }
@@ -237,7 +237,7 @@ job_image job_record::image() const {
 }
 
 void job_record::feed(std::uint64_t fed) {
-  std::shared_ptr<job_seat> writes_to;  // stays as it is until the copy has ended, also where the job leaves meanwhile
+  std::shared_ptr<job_seat> writes_to;  // unchanged until the copy has ended, also if the job leaves meanwhile
   {
     std::lock_guard const lock{mutex_};
     fed_ = fed;

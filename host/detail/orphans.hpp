@@ -20,8 +20,8 @@ struct orphans {
   std::unique_ptr<dispatcher> kept;
 };
 
-/// Keeps what must outlive the runtime: for ever, or until the graphs are gone that refer to it. Those of earlier
-/// runtimes whose time is over go now. Thread-safe.
-void leave_behind(orphans what) noexcept;
+/// Keeps what must outlive the runtime: for ever, or until the graphs are gone that refer to it. Frees earlier
+/// runtimes' orphans whose time is over. Thread-safe.
+void keep_orphans(orphans what) noexcept;
 
 }  // namespace lull::detail

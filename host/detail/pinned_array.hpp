@@ -9,8 +9,7 @@
 
 namespace lull::detail {
 
-/// Pinned host memory that copy lanes reach, owned. It must go before the machine does, and behind every copy that uses
-/// it.
+/// Owned pinned host memory that copy lanes reach. Destroy it before the machine, and after every copy that uses it.
 template <class T>
 class pinned_array {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -11,7 +11,7 @@ runtime::runtime(std::unique_ptr<executor> executor, runtime_options options)
     : state_(std::make_unique<detail::runtime_state>(std::move(executor), std::move(options))) {}
 
 runtime::~runtime() {
-  // The child's copy of a state whose threads and locks are the parent's: it can only be left alone.
+  // In a child, threads and locks of the state are the parent's: destroying it could block for ever, so leak it.
   if (state_->in_child()) static_cast<void>(state_.release());
 }
 

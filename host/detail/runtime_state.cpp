@@ -14,15 +14,15 @@
 namespace lull::detail {
 namespace {
 
-constexpr std::size_t max_gates = 16;  // trainer streams of one device that are harvested at a time
+constexpr std::size_t max_gates = 16;  // trainer streams of one device that are harvested at the same time
 
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
-constexpr std::chrono::nanoseconds max_goodbye = lease_at_close({}) + std::chrono::seconds{1};
+constexpr std::chrono::nanoseconds max_worker_wait = lease_at_close({}) + std::chrono::seconds{1};
 
-/// So much longer it waits for copies of jobs' memory.
+/// The end of the runtime waits this much longer for copies of jobs' memory.
 constexpr std::chrono::seconds max_moving{60};
 
-/// From here on lines go through the queue, to the program's callback.
+/// From here on lines go through the queue to the program's callback.
 runtime_options with_log(runtime_options options, std::shared_ptr<log_queue> const& queue) {
   if (options.log) options.log = [queue](std::string_view line) { queue->add(line); };
   return options;
@@ -65,9 +65,9 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
 }
 
 runtime_state::~runtime_state() {
-  give_up_ = std::chrono::steady_clock::now() + max_goodbye;
+  give_up_ = std::chrono::steady_clock::now() + max_worker_wait;
   ending_ = true;
-  mode_ = runtime_mode::off;  // only now: off before its end means an error
+  mode_ = runtime_mode::off;  // only now: an earlier `off` means an error
   dispatcher_->cancel_all();
   wake_->notify();
   thread_.join();
@@ -80,9 +80,9 @@ runtime_state::~runtime_state() {
   bool const over = all_over();
   if (!over) log_->add("edges or workers are still enqueued: the runtime does not free its memory on the machine");
   report_bubbles(over);
-  launcher_.reset();  // it knows the gates
+  launcher_.reset();  // the launcher refers to the gates
   if (over) dispatcher_->forget_jobs();
-  leave_behind({!over, executor_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
+  keep_orphans({!over, executor_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
 }
 
 job runtime_state::submit(job_description description) {
@@ -97,7 +97,7 @@ job runtime_state::submit(job_description description) {
   range_scope const shown{description.name.c_str()};
   worker_kernel const kernel = kernel_of(description.type);
   device_guard const here{*executor_};
-  job_memory::scope const not_the_jobs{{}};  // what all jobs share, and its cursor
+  job_memory::scope const not_the_jobs{{}};  // all jobs share it, and its cursor
   worker_grid const in_graphs = executor_->load(kernel, 0);
   worker_grid const grid = executor_->load(kernel, description.blocks_per_processor);
   captured_->enable(kernel, in_graphs);
@@ -174,7 +174,8 @@ runtime_counts runtime_state::counts() const {
   return sum;
 }
 
-/// A launch counts itself before it looks at what stands, so with empty places none comes after this.
+/// Returns whether no worker comes. A launch counts itself before it reads what is placed, so with empty places none
+/// starts after this.
 bool runtime_state::no_worker_comes() const {
   bool const any = std::any_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->is_launching(); });
   return !any && executor_->workers_done();
@@ -238,7 +239,8 @@ open_result runtime_state::open_on(gate* gate, std::uint64_t stream_id, stream_h
   if (may_run == side_work::none) return pass_over(counted::withheld);
   open_result const opened =
       gate->open(stream, stream_id, where, mode_, options_.tuning.launch, may_run == side_work::half);
-  guarded([&] { offer(*gate); });  // whatever it throws, the edge is there, and its id is needed to close it
+  // whatever this throws, the edge is enqueued, and the caller needs its id to close it
+  guarded([&] { offer(*gate); });
   return opened;
 }
 
@@ -262,7 +264,7 @@ bool runtime_state::all_over() const noexcept {
       return dispatcher_->empty() && !dispatcher_->moves_memory() && executor_->workers_done() &&
              std::all_of(gates_.begin(), gates_.end(), [](auto const& gate) { return gate->passed(); });
     });
-  } catch (std::exception const&) {  // the machine is gone, and what was enqueued with it
+  } catch (std::exception const&) {  // the machine is gone, and all that was enqueued
     return false;
   }
 }
@@ -283,11 +285,11 @@ void runtime_state::report_bubbles(bool over) const noexcept {
   if (asked_ == runtime_mode::off || (options_.report.empty() && asked_ != runtime_mode::observe)) return;
   try {
     collect_last(over);
-  } catch (std::exception const&) {  // the machine is gone: what was collected until then is what there is
+  } catch (std::exception const&) {  // the machine is gone: report what was collected before
   }
   try {
     hand_over(summary(), options_.report, options_.log);
-  } catch (std::exception const&) {  // no memory for the copy: nothing to report with
+  } catch (std::exception const&) {  // no memory for the copy: nothing to report
   }
 }
 
@@ -296,14 +298,14 @@ void runtime_state::serve() {
   constexpr auto after_an_error = 10ms;
   for (bool arrived = false;;) {
     auto next = std::chrono::steady_clock::now() + after_an_error;
-    bool const ends = ending_;  // before the look at mode_
+    bool const ends = ending_;  // read before mode_
     try {
       if (!arrived) executor_->adopt_thread();
       arrived = true;
       if (ends || mode_ != asked_) launcher_->stop();
       if (mode_ != asked_ && !ending_) dispatcher_->give_up();
       next = dispatcher_->tick();
-      steps_.collect(dispatcher_->places().standing(), dispatcher_->places().may_halve());
+      steps_.collect(dispatcher_->places().kinds_in_places(), dispatcher_->places().may_halve());
       next = std::min(next, launcher_->tick());
     } catch (std::exception const& problem) {
       turn_off(problem);

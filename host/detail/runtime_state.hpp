@@ -27,7 +27,7 @@
 
 namespace lull::detail {
 
-/// What a runtime is, behind its interface.
+/// The state of a runtime.
 class runtime_state {
  public:
   runtime_state(std::shared_ptr<lull::executor> executor, runtime_options options);
@@ -60,7 +60,7 @@ class runtime_state {
     return !in_child() && until(at_most, [this] { return dispatcher_->empty(); });
   }
 
-  /// In a process that was forked from the one that made the runtime.
+  /// Returns whether this process was forked from the one that made the runtime.
   bool in_child() const noexcept { return forks_now() != forks_; }
 
   lull::executor& executor() noexcept { return *executor_; }
@@ -81,7 +81,7 @@ class runtime_state {
   }
 
  private:
-  /// A stream's gate, or the one that it would get.
+  /// Returns a stream's gate, or the one that it would get.
   gate* find_gate(std::uint64_t stream_id) const noexcept;
   gate* gate_for(std::uint64_t stream_id);
 
@@ -93,12 +93,12 @@ class runtime_state {
   open_result open_captured(std::uint64_t capture, stream_handle stream, site where);
   open_result open_on(gate* gate, std::uint64_t stream_id, stream_handle stream, site where);
 
-  /// What is due at a gate is enqueued here, by the trainer's thread; for the rest the dispatcher wakes in time.
+  /// Enqueues on the trainer's thread what is due at a gate; the dispatcher wakes in time for the rest.
   void offer(gate& at) {
     if (mode_ == runtime_mode::on) wake_->notify_before(launcher_->offer(at));
   }
 
-  /// An error of the machine must not reach the trainer: it turns harvesting off.
+  /// Runs `call`. An error of the machine must not reach the trainer: it turns harvesting off.
   template <class F>
   void guarded(F&& call) noexcept {
     try {
@@ -108,10 +108,10 @@ class runtime_state {
     }
   }
   void turn_off(std::exception const& problem) noexcept;
-  /// No worker is on its way, on the machine or to it.
+  /// Returns whether no worker is on the machine or on its way there.
   bool no_worker_comes() const;
 
-  /// Looks from time to time, without a call that blocks.
+  /// Polls, without a call that blocks.
   template <class F>
   static bool until(std::chrono::nanoseconds at_most, F&& so) {
     // a day is for ever, and cannot overflow
@@ -124,35 +124,35 @@ class runtime_state {
     }
   }
 
-  /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
+  /// Returns whether nothing that was enqueued can touch our memory; waits, bounded.
   bool all_over() const noexcept;
 
-  /// Where all has passed, the last lengths may still be a moment away.
+  /// Collects the last bubbles. Where all has passed, the last lengths may come a moment later.
   void collect_last(bool over) const;
   void report_bubbles(bool over) const noexcept;
-  /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any
-  /// job: they are over then, and not before.
+  /// The dispatcher's thread. After an error it stops harvesting and continues until no block is inside any job; only
+  /// then are the jobs over.
   void serve();
 
   mutable std::mutex turning_off_;
-  std::string why_off_;                   // under `turning_off_`
+  std::string why_off_;                   // guarded by `turning_off_`
   std::shared_ptr<log_queue> const log_;  // to the program's callback
-  runtime_options options_;               // whose log is that queue
-  std::shared_ptr<lull::executor> executor_;
+  runtime_options options_;               // its log is that queue
+  std::shared_ptr<executor> executor_;
   std::atomic<runtime_mode> mode_;
-  runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
+  runtime_mode const asked_;  // the mode at the start; an error turns mode_ off
   std::uint64_t const forks_;
-  std::optional<harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
-  std::optional<gpu_watch> watch_;             // none: nobody reads a report, or it is no GPU
+  std::optional<harvested_device> harvested_;  // none: it runs nothing there, or it is no GPU
+  std::optional<gpu_watch> watch_;             // none: reports are not kept, or it is no GPU
   trainer_steps steps_;
-  std::atomic<bool> graphs_withhold_;  // side work, as their word on the machine says
+  std::atomic<bool> graphs_withhold_;  // side work, by their word on the machine
   std::atomic<bool> gates_used_up_{false};
-  std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // by no gate
+  std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // bubbles without a gate
   std::vector<std::unique_ptr<gate>> gates_;
   std::unique_ptr<captured_gates> captured_;
   std::unique_ptr<launcher> launcher_;
   std::unique_ptr<dispatcher> dispatcher_;
-  std::mutex taking_;  // of gates that are nobody's
+  std::mutex taking_;  // held while a free gate is taken
   std::shared_ptr<wake_signal> const wake_ = std::make_shared<wake_signal>();
   std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
   std::atomic<bool> ending_{false};

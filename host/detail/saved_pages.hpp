@@ -11,7 +11,7 @@
 
 namespace lull::detail {
 
-/// Pinned host memory, made once, that jobs' memory is saved in. Thread-safe.
+/// Pinned host memory, allocated once, in which jobs' memory is saved. Thread-safe.
 class saved_pages {
  public:
   static constexpr std::size_t page_bytes = std::size_t{4} << 20;
@@ -24,7 +24,7 @@ class saved_pages {
     std::lock_guard const lock{room_->mutex};
     return room_->unused.size();
   }
-  /// A page, which goes back with its last owner; null where all are used.
+  /// Returns a page that frees itself with its last owner; null if all are used.
   std::shared_ptr<std::byte> take() {
     std::lock_guard const lock{room_->mutex};
     if (room_->unused.empty()) return nullptr;
@@ -51,7 +51,7 @@ class saved_pages {
     device_memory& executor;
     std::byte* const at;
     std::mutex mutex;
-    std::vector<std::byte*> unused;  // has room for all: to give one back does not allocate
+    std::vector<std::byte*> unused;  // reserved for all, so that giving one back does not allocate
   };
 
   std::shared_ptr<room> room_;

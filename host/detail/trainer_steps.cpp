@@ -11,7 +11,7 @@
 namespace lull::detail {
 
 trainer_steps::trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
-                             log_line const& log)
+                             log_function const& log)
     : executor_(executor), harvests_(harvests), draw_seed_(draw_seed), log_(log) {
   bound(max_slowdown);
 }
@@ -53,7 +53,7 @@ void trainer_steps::bound(double max_slowdown) {
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
   std::lock_guard const marks{marks_};
   std::unique_lock lock{mutex_};
-  if (looks_for_steps_.exchange(false) && found_ != 0) {  // now as other ranks count
+  if (looks_for_steps_.exchange(false) && found_ != 0) {  // now count as other ranks do
     number_ = 0;
     ++series_;
   }
@@ -79,8 +79,8 @@ side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, 
   return may_run_;
 }
 
-/// Under both locks. The moment is enqueued without the second, and counted only then: the host may stand in front of a
-/// full queue for long.
+/// Call under both locks. The moment is enqueued without the second, and counted only then, because the host may wait
+/// long at a full queue.
 void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
   std::uint64_t const at = marked_++;
   ++report_.begun;
@@ -107,27 +107,28 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::uniqu
 void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
   if (governor_) may_run_ = side_work::none;
-  for (std::uint64_t const at : {count_, count_ + kept - 1}) {  // its moment may be on its way to the stream, or noted
+  // its moment may still be on its way to the stream, or noted
+  for (std::uint64_t const at : {count_, count_ + kept - 1}) {
     beginning& last = noted_[at % kept];
     last.is_skipped = last.is_skipped || (last.when != nullptr && last.at + 1 == marked_);
   }
 }
 
-void trainer_steps::collect(standing_kinds standing, bool may_halve) {
+void trainer_steps::collect(placed_kinds placed, bool may_halve) {
   {
     std::lock_guard const lock{mutex_};
-    kind_ = kind_of(standing);
+    kind_ = kind_of(placed);
     if (kind_ != 0) last_kind_ = kind_;
     may_halve_ = may_halve;
-    if (governor_) assume_together(standing);
+    if (governor_) assume_together(placed);
   }
   while (read_next()) {
   }
 }
 
-/// Of two names together the hungrier one's slowdown is supposed; where nothing is of the other, no less. Under the
-/// lock.
-void trainer_steps::assume_together(standing_kinds of) {
+/// Assumes the larger slowdown of two names that run together. If nothing is assumed of one of them, that is a lower
+/// bound. Call under the lock.
+void trainer_steps::assume_together(placed_kinds of) {
   if (of[0] == 0 || of[1] == 0 || of[0] == of[1]) return;
   if (std::uint64_t const before = std::exchange(together_, kind_); before != kind_) governor_->assume_nothing(before);
   governor::assumed_slowdown both;
@@ -139,7 +140,7 @@ void trainer_steps::assume_together(standing_kinds of) {
   if (both.slowdown > 0 || !both.is_at_least) governor_->assume_slowdown(kind_, both);
 }
 
-/// The machine is asked without the lock: what was noted stays until it is read.
+/// Asks the machine without the lock: what was noted stays until it is read.
 bool trainer_steps::read_next() {
   std::unique_lock lock{mutex_};
   if (read_ + 1 >= count_) return false;
@@ -150,7 +151,7 @@ bool trainer_steps::read_next() {
   if (!took) return false;
   lock.lock();
   ++read_;
-  // What another bound or an earlier number ended says nothing of this one.
+  // A step that ended by another bound or an earlier number says nothing.
   if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;
   ++report_.timed;
   report_.total += *took;
@@ -163,7 +164,7 @@ step_report trainer_steps::report() const {
   return bounded_ && !governor_ && report_.begun == 0 ? *bounded_ : now();
 }
 
-/// Under the lock.
+/// Call under the lock.
 step_report trainer_steps::now() const {
   step_report found = report_;
   if (governor_) {

@@ -55,7 +55,7 @@ work_profile work_of(json const& one) {
   return found;
 }
 
-/// Of several profiles of a task, those options are told in which they differ.
+/// Labels several profiles of a task by the options in which they differ.
 void label(std::vector<work_profile>& works, std::vector<options> const& of) {
   for (std::size_t i = 0; i < works.size(); ++i) {
     works[i].label = works[i].task;

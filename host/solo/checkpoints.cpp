@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t piece = std::size_t{8} << 20;
 
-/// What cannot be looked at is not there. Writing or reading it says why not.
+/// Returns false also if the path cannot be read; writing or reading it then reports why.
 bool is_there(std::filesystem::path const& file) {
   std::error_code ignored;
   return std::filesystem::exists(file, ignored);
@@ -42,7 +42,7 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
   return text;
 }
 
-/// The library's file counts, not the folder that it lies in: "libmine.so:components".
+/// Returns the type: a library's file name counts, not its folder: "libmine.so:components".
 std::string type_of(task_request const& request) {
   if (request.library.empty()) return request.name;
   return std::filesystem::path{request.library}.filename().string() + ":" + request.name;

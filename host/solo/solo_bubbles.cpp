@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto long_chunk = 2s;
 constexpr auto max_chunk = 10s;
 constexpr auto max_copy = 1min;
-constexpr auto spun = 200us;  // most chunks are shorter; after that the CPU is left to others
+constexpr auto spun = 200us;  // most chunks are shorter; after that it yields the CPU
 
 worker_kernel const& kernel_of(job_description const& job, executor_kind kind) {
   return kind == executor_kind::cuda ? job.type.cuda : job.type.threads;
@@ -37,7 +37,7 @@ solo_bubbles::solo_bubbles(executor& executor, job_description job, std::chrono:
       record_(executor, 1),
       slot_(executor, 1),
       mark_(executor.make_mark()),
-      // As much room as in a runtime, so that what is saved there fits.
+      // The ring is as large as in a runtime, so that what was saved there fits.
       job_(std::make_shared<detail::job_record>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
                                                 std::move(job), 16 * grid_.blocks)),
       seat_(std::make_shared<detail::job_seat>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
@@ -55,7 +55,7 @@ solo_bubbles::~solo_bubbles() {
     if (is_open_) close();
   } catch (std::exception const&) {  // the machine is gone
   }
-  end(job_state::cancelled);  // else its owner would wait for that
+  end(job_state::cancelled);  // otherwise its owner would wait for the job
 }
 
 void solo_bubbles::restore(std::span<std::uint64_t const> saved) { job_->restore(saved); }
@@ -72,12 +72,12 @@ void solo_bubbles::open() {
   while (!job_->catch_up_fed(*lane_));
   stream_handle const trainer = executor_.plain_stream();
   executor_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *mark_, false);
-  executor_.synchronize(trainer);  // a worker that comes sooner finds a closed gate
+  executor_.synchronize(trainer);  // a worker that comes earlier finds a closed gate
   is_open_ = true;
   executor_.launch(job_->kernel(), grid_, {slot_.data(), edges()}, mark_.get(), start_when::at_once);
 }
 
-bubble_record solo_bubbles::close(log_line const& log) {
+bubble_record solo_bubbles::close(log_function const& log) {
   is_open_ = false;
   stream_handle const trainer = executor_.plain_stream();
   executor_.close_edge(trainer, edges(), closing_value(), *mark_, false, closing{});
@@ -102,7 +102,7 @@ void solo_bubbles::await_copies() {
   }
 }
 
-void solo_bubbles::await_blocks(log_line const& log) {
+void solo_bubbles::await_blocks(log_function const& log) {
   auto const too_long = [this] {
     return "a chunk of job '" + job_->description().name + "' takes longer than " + format_duration(long_chunk) +
            ": a smaller grain makes it shorter";
@@ -122,7 +122,7 @@ void solo_bubbles::await_blocks(log_line const& log) {
     if (waited < long_chunk || std::exchange(told, true) || !log) continue;
     try {
       log(too_long() + "; waiting for its end");
-    } catch (...) {  // nobody to tell; and we must not go while a block is inside
+    } catch (...) {  // nothing can be told, and the object must not go while a block is inside
     }
   }
 }

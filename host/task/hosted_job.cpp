@@ -12,21 +12,21 @@
 namespace lull {
 namespace {
 
-/// Never freed, and reachable, so that a leak checker knows it for what it is.
-void leave_alone_for_ever(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
-                          std::unique_ptr<feeder_thread> served) {
+/// Never freed, and reachable, so that a leak checker does not report it.
+void leak(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
+          std::unique_ptr<feeder_thread> served) {
   using left = std::tuple<std::shared_ptr<task_owner>, std::unique_ptr<job_saving>, std::unique_ptr<feeder_thread>>;
   static std::mutex guard;
   static auto* const all = new std::vector<left>;
-  if (saving) saving->leave_alone();
-  if (served) served->leave_alone();
+  if (saving) saving->detach();
+  if (served) served->detach();
   std::lock_guard const lock{guard};
   all->emplace_back(std::move(owner), std::move(saving), std::move(served));
 }
 
 }  // namespace
 
-hosted_job::hosted_job(executor& executor, hosted_task task, log_line log)
+hosted_job::hosted_job(executor& executor, hosted_task task, log_function log)
     : executor_(executor),
       what_(std::move(task.job)),
       another_(std::move(task.another)),
@@ -35,14 +35,14 @@ hosted_job::hosted_job(executor& executor, hosted_task task, log_line log)
     saving_ = std::make_unique<job_saving>(std::move(task.saves), executor_, what_.name, what_.memory, std::move(log));
 }
 
-hosted_job::~hosted_job() { end(std::chrono::steady_clock::now() + max_goodbye); }
+hosted_job::~hosted_job() { end(std::chrono::steady_clock::now() + max_end_wait); }
 
 void hosted_job::end(std::chrono::steady_clock::time_point deadline) noexcept {
   if (!handle_ || std::exchange(ended_, true)) return;
   handle_.cancel();
   auto const left = deadline - std::chrono::steady_clock::now();
   if (!handle_.wait(std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds{0})))
-    leave_alone_for_ever(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
+    leak(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
 }
 
 job hosted_job::current_job() const {
@@ -128,7 +128,7 @@ verification const* hosted_job::verify() {
   return &*verdict_;
 }
 
-/// Of a task whose results are no arrays nobody could judge them later. Under the lock.
+/// Keeps the owner of a task whose results are not arrays: no other could verify them later. Call under the lock.
 void hosted_job::give_back() {
   try {
     if (!verdict_ && owner_->arrays().empty()) {
@@ -136,7 +136,7 @@ void hosted_job::give_back() {
     } else if (!verdict_ && another_) {
       kept_ = std::make_unique<kept_result>(another_, *owner_, executor_);
     }
-  } catch (std::exception const&) {  // `verify` says so
+  } catch (std::exception const&) {  // `verify` reports it
   }
   owner_.reset();
 }

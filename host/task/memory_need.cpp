@@ -8,22 +8,23 @@
 namespace lull {
 namespace {
 
-/// `of` tells what one job needs there, `or_else` what helps beside a smaller need.
+/// Throws if the jobs need more than `there` has. `of` returns what one job needs there; `or_else` is an alternative to
+/// a smaller need.
 template <class Of>
 void refuse_above(std::span<job_need const> jobs, std::uint64_t needed, free_memory const& there,
                   std::string const& or_else, Of const& of) {
   if (needed <= there.bytes) return;
-  std::string who;
+  std::string names;
   job_need const* greatest = &jobs.front();
   for (job_need const& each : jobs) {
-    who += (who.empty() ? "" : &each == &jobs.back() ? " and " : ", ") + each.name;
-    if (jobs.size() > 1) who += " (" + bytes_text(of(each.need)) + ")";
+    names += (names.empty() ? "" : &each == &jobs.back() ? " and " : ", ") + each.name;
+    if (jobs.size() > 1) names += " (" + bytes_text(of(each.need)) + ")";
     if (of(each.need) > of(greatest->need)) greatest = &each;
   }
   std::string const advice = greatest->need.smaller.empty()
                                  ? "give " + greatest->name + " a smaller input"
                                  : "lower " + std::string{greatest->need.smaller} + " of " + greatest->name;
-  throw limit_error{"not enough memory: " + who + (jobs.size() > 1 ? " together need " : " needs ") +
+  throw limit_error{"not enough memory: " + names + (jobs.size() > 1 ? " together need " : " needs ") +
                     bytes_text(needed) + ", and " + there.where + " has " + bytes_text(there.bytes) +
                     " free: " + (jobs.size() > 1 ? "run fewer at once, or " : "") + advice + or_else};
 }

@@ -14,16 +14,16 @@
 
 namespace lull {
 
-/// A piece of a task's state on the machine; all of them and the cursor are the task's whole state between two bubbles.
+/// A piece of a task's state on the machine. All pieces and the cursor are the task's whole state between two bubbles.
 struct task_array {
-  tensor_info array;  // its name, and what it holds: so a checkpoint shows it
+  tensor_info array;  // its name and content, as a checkpoint shows it
   void* memory = nullptr;
 };
 
 namespace detail {
 
-/// Returns the type of the numbers in an array of T. A struct says which all of its are, `using element = float;` or
-/// `static constexpr tensor_type element = tensor_type::f16;`. Any other is bytes.
+/// Returns the type of the numbers in an array of T. A struct declares the type of all its members: `using element =
+/// float;` or `static constexpr tensor_type element = tensor_type::f16;`. Any other struct is bytes.
 template <class T>
 constexpr tensor_type tensor_type_of() noexcept {
   if constexpr (requires { tensor_type{T::element}; }) {

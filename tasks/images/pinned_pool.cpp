@@ -14,7 +14,7 @@ pinned_pool::pinned_pool(executor& executor, std::size_t bytes)
 
 pinned_pool::~pinned_pool() { executor_.unpin(memory_); }
 
-/// First fit.
+/// Takes the first part that fits.
 std::optional<pinned_pool::part> pinned_pool::take(std::size_t bytes) {
   std::size_t const wanted = taken_by(bytes);
   std::lock_guard const lock{mutex_};

@@ -43,7 +43,7 @@ namespace {
 
 std::uint32_t padded(std::uint32_t count) { return (count + 7) / 8 * 8; }
 
-/// (rows, columns) with zeros behind each row and below, and without.
+/// Adds zeros after each row and below to (rows, columns), or removes them.
 std::vector<float> padded(std::vector<float> const& values, std::uint32_t rows, std::uint32_t columns) {
   std::vector<float> made(std::size_t{padded(rows)} * padded(columns));
   for (std::size_t row = 0; row < rows; ++row)

@@ -28,8 +28,7 @@ constexpr std::array product_options{
            "random seed of the operands, which are in [-1, 1)"},
     option{"leave", option_kind::choice, "within", "within|saved|behind",
            "how blocks leave a tile: within it, and it is done again; within it, and its saved sums continue; or only "
-           "behind "
-           "its end, up to 50 us later, for comparison"},
+           "after its end, up to 50 us later, for comparison"},
 };
 
 task_type type_by_leaving(option_values const& values) {

@@ -26,7 +26,7 @@ TEST_F(runtime_recorded, a_higher_priority_takes_a_place_and_goes_first) {
   urgent.priority = 1;
   job const c = side->submit(urgent);
   int bubbles = 0;
-  // a site of its own for each, since those of these bubbles are too short to be harvested again
+  // Each has its own site, because these bubbles are too short to be harvested again.
   auto const in_time = [&](calls const& wanted) {
     for (calls found; found != wanted;) {
       if (bubbles == 10'000) return false;
@@ -104,7 +104,7 @@ TEST_F(runtime_recorded, a_job_that_ends_while_a_new_graph_gets_it_is_taken_out_
   threads_graph const graph = trainer.end_capture();
   await_that([&] { return seen.held() != 0; });  // the graph's slot is being filled
   task.cancel();
-  // the streams' slots are asked to be emptied meanwhile
+  // Meanwhile the dispatcher asks for the streams' slots to be emptied.
   await_that([&] { return seen.held() != 1; });
   seen.let_exchanges_go();
   ASSERT_TRUE(task.wait(60s));

@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t steps_of_an_hour = is_sanitized ? 360 : 3'600;  // one a second
 constexpr std::uint64_t hours = 24;
 
-/// Of this process.
+/// Returns the resident memory of this process.
 std::uint64_t resident_bytes() {
   std::ifstream in{"/proc/self/statm"};
   std::uint64_t all = 0;
@@ -41,7 +41,7 @@ class trained {
   void hour() {
     for (std::uint64_t i = 0; i < steps_of_an_hour; ++i) step();
   }
-  /// No job is about.
+  /// Returns the machine's memory in use while there is no job.
   std::uint64_t taken_bytes() {
     task_.cancel();
     EXPECT_TRUE(task_.wait(std::chrono::seconds{10}));

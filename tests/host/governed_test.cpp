@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t steps = 8;  // too few to tell a slowdown: the chance stays as it is
 
-/// Which of the first steps are withheld.
+/// Returns which of the first steps are withheld.
 std::vector<bool> withheld_by(std::uint64_t trainer) {
   governor alike{{.draw_seed = trainer}};
   std::vector<bool> found;
@@ -42,14 +42,14 @@ class governed : public runtime_recorded {
     made.draw_seed = trainer;
     return made;
   }
-  /// Of a trainer whose first steps are of both kinds.
+  /// Returns a trainer whose first steps are of both kinds.
   static std::uint64_t trainer_of_both() {
     for (std::uint64_t found = 0;; ++found) {
       std::vector<bool> const of = withheld_by(found);
       if (std::count(of.begin(), of.end(), true) == 4) return found;
     }
   }
-  /// So many, and no others a little later.
+  /// Expects exactly this many, also a little later.
   static void expect_timed(runtime const& side, std::uint64_t count) {
     await_timed(side, count);
     EXPECT_FALSE(within_time([&] { return side.steps().report().timed > count; }, 50ms));
@@ -205,7 +205,7 @@ TEST_F(governed, only_a_runtime_that_is_on_has_a_bound) {
   EXPECT_EQ(side->steps().report().begun, 1U);
 }
 
-/// Steps of which those with the hungry job are ten times as long.
+/// Steps with the costly job are ten times as long.
 TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
   auto const side = make(bounded(0.2));
   std::array<job, 2> jobs{submit(*side, "tame"), submit(*side, "hungry")};

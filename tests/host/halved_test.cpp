@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers with half of their blocks, where a bound on slowdown is better used so.
+// Workers with half of their blocks, where that uses a bound on slowdown better.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Steps are as long as the test says.
+/// The test sets how long steps are.
 class halved_workers : public runtime_recorded {
  protected:
   halved_workers() {
@@ -36,7 +36,8 @@ class halved_workers : public runtime_recorded {
     made.max_slowdown = 0.005;
     return made;
   }
-  /// One step with a bubble, as long as what may run in it makes it. How it was launched, if it was, must be so.
+  /// Marks one step with a bubble; its length depends on what may run in it. Checks how the worker was launched, if at
+  /// all.
   side_work step(runtime& side, double whole, double half) {
     step_report const before = side.steps().report();
     side.step(&trainer);
@@ -100,7 +101,7 @@ TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
   EXPECT_EQ(side->steps().report().halved, 0U);
 }
 
-/// The next bubbles are nobody's step.
+/// The next bubbles belong to no step.
 TEST_F(halved_workers, have_all_their_blocks_again_where_the_bound_is_taken_away) {
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));

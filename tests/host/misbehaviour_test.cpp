@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts do that they should not: nothing hangs, nothing is lost, and what was not understood is counted.
+// Wrong calls of hosts: nothing hangs, nothing is lost, and calls that were not understood are counted.
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -46,7 +46,7 @@ class misbehaving : public testing::Test {
     seen.take();
     return task;
   }
-  /// Bubbles until the job is done, as after whatever happened before.
+  /// Runs bubbles until the job is done, whatever happened before.
   void is_still_done(runtime& side, job const& task) {
     for (int i = 0; i < 1'000'000 && !task.wait(0ns); ++i) {
       {
@@ -258,7 +258,7 @@ TEST_F(misbehaving, with_one_connection_a_gpus_workers_are_launched_at_open) {
   unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
 }
 
-/// A runtime that lives until the process ends, with a job that never does.
+/// Keeps a runtime until the process ends, with a job that never ends.
 void exit_in_the_middle() {
   static probe_arrays arrays{{1u << 20}};
   static threads_stream trainer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime asks of a machine, in which order, and when it asks nothing: seen by a machine that writes it down.
+// What the runtime asks of a machine, in which order, and when it asks nothing: the machine records it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When workers are told to rest, from what the runtime has seen of their site's bubbles.
+// When workers must rest, by what the runtime has seen of their site's bubbles.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,7 @@ class runtime_rests : public runtime_recorded {
     bubble const idle{*side_, &trainer, site{"wait"}};
     trainer.enqueue([] { std::this_thread::sleep_for(length); });
   }
-  /// Bubbles until workers are told what is usual there.
+  /// Runs bubbles until workers receive the usual length.
   template <class So>
   bool step_until(So so) {
     for (int i = 0; i < many; ++i) {

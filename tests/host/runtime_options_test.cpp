@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a runtime does of what it is asked for: the environment's word, and limits.
+// How a runtime changes the options that it is given: the environment variable, and limits.
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>

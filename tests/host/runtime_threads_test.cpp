@@ -33,8 +33,8 @@ class runtime_on_threads : public testing::TestWithParam<int> {
             .tasks = {type_of<probe_task>()}};
   }
 
-  /// Bubbles on `trainer` until the job ends; `gap` is the trainer's own wait, in one bubble of four a hundred times as
-  /// long: a site where nothing is ever done would be left alone.
+  /// Runs bubbles on `trainer` until the job ends. `gap` is the trainer's own wait; one bubble in four is a hundred
+  /// times as long, because a site where nothing is ever done would be passed over.
   template <class Ended>
   void train(runtime& side, threads_stream& trainer, Ended ended, std::chrono::microseconds gap = 100us) {
     for (int i = 1; !ended(); ++i) {
@@ -233,7 +233,7 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].site, "wait");
     EXPECT_EQ(found[i].record().bubble, i + 1);
-    // The length is known from blocks that saw the close; the last bubbles' may all have found the job finished.
+    // Only blocks that saw the close know the length; in the last bubbles all may have found the job finished.
     if (found[i].record().not_saw_ns != 0) {
       EXPECT_GT(found[i].length, 0us);
     }
@@ -258,7 +258,7 @@ TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
   }
 }
 
-/// Lets the trainer's stream go on to its end, and waits for the bubbles that are reported then.
+/// Lets the trainer's stream run to its end, and waits for the bubbles that are reported then.
 std::vector<bubble_report> reports_behind(halt& stands, threads_stream& trainer, runtime& side) {
   stands.let_go();
   trainer.synchronize();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver call that does not return keeps up nobody but the thread that makes it: with each call to the machine stuck
-// in turn, every public call that does not make it returns while it is still stuck, or by its own deadline.
+// A driver call that does not return delays only the thread that makes it. Each call to the machine is stuck in turn;
+// every public call that does not make it returns while it is still stuck, or by its own deadline.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -79,7 +79,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
     return made;
   }
 
-  /// All that makes calls to the machine, on threads of its own, until one is stuck.
+  /// Makes all kinds of calls to the machine, on separate threads, until one is stuck.
   void keep_busy() {
     busy_.emplace_back([this] {
       for (std::uint64_t step = 0; !stops_; ++step) {
@@ -132,7 +132,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
         {"take_bubbles", [this] { side_->take_bubbles(); }},
         {"mode", [this] { side_->mode(); }},
     };
-    // A trainer's steps come one after the other, so the next waits for one that is being marked.
+    // A trainer's steps come one after another, so the next mark waits for one that is being made.
     if (std::string{GetParam().name} != "note" && std::string{GetParam().name} != "make_moment" &&
         std::string{GetParam().name} != "write_word")
       all["step"] = [this] { side_->step(&other_stream_); };
@@ -176,7 +176,7 @@ TEST_P(stuck, keeps_up_nobody_else) {
   EXPECT_TRUE(stall_.hangs(0ns)) << "the call has returned meanwhile, so nothing was tried";
 }
 
-/// The dispatcher has chosen a job, and writes its words: that place is not empty, though nothing stands there yet.
+/// The dispatcher has chosen a job and writes its words: that place is not empty, though no job is in it yet.
 TEST(quiet, is_not_while_a_job_is_being_put_into_a_place) {
   stall stuck;
   runtime side{std::make_unique<stalling_executor>(stuck, executor_options{.kind = executor_kind::threads}), {}};

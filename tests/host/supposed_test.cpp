@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is supposed of jobs before their slowdown is known.
+// The slowdown that is assumed of jobs until it is measured.
 #include <array>
 #include <chrono>
 #include <limits>
@@ -25,7 +25,7 @@ class assumed : public runtime_recorded {
     made.max_slowdown = max_slowdown;
     return made;
   }
-  /// When it no longer changes.
+  /// Returns the chance when it no longer changes.
   static double chance(runtime const& side) {
     double last = -1;
     for (int same = 0; same < 50; std::this_thread::sleep_for(1ms))
@@ -34,7 +34,7 @@ class assumed : public runtime_recorded {
   }
 };
 
-/// Until the steps told anything.
+/// The assumption holds until steps were measured.
 TEST_F(assumed, jobs_begin_as_carefully_as_was_supposed) {
   auto const side = make(bounded(0.005));
   for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"hungry", 0.02}})
@@ -56,7 +56,7 @@ TEST_F(assumed, jobs_begin_as_carefully_as_was_supposed) {
   EXPECT_EQ(chance_with("hungry"), 0.5) << "it is supposed under another bound, too";
 }
 
-/// They are of unlike priority, so that both stand.
+/// Their priorities differ, so both are placed.
 TEST_F(assumed, of_two_jobs_together_the_hungrier_one_counts) {
   auto const side = make(bounded(0.01));
   for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"tamer", 0.0005}, {"hungry", 0.05}})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a task held against each other by their arrays.
+// Runs of a task are compared by their arrays.
 #include <memory>
 
 #include <gtest/gtest.h>

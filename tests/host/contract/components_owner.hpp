@@ -19,8 +19,8 @@ namespace lull {
 /// reaches what large ones do.
 using small_components = basic_components<64, 16, 32>;
 
-/// It over a graph with a component that is deep, one with a hub over many tiles, cliques that only the last pass
-/// joins, self-loops, duplicates, isolated vertices, and a last group and a last tile that are not full.
+/// Connected components of a graph with a deep component, one with a hub over many tiles, cliques that only the last
+/// pass joins, self-loops, duplicates, isolated vertices, and a last group and a last tile that are not full.
 class small_components_owner final : public task_owner {
  public:
   explicit small_components_owner(edge_directions directions) : directions_(directions) {

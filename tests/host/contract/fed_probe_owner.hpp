@@ -14,7 +14,7 @@
 
 namespace lull {
 
-/// Writes a row into a place of the probe's as soon as the one before is done. Rows that were fed and not taken up are
+/// Writes a row into a place of the probe's as soon as the row before is done. Rows that were fed and not read yet are
 /// a part of its state, too.
 class fed_probe_owner final : public task_owner {
  public:

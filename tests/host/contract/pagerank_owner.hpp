@@ -20,8 +20,8 @@ namespace lull {
 /// large ones do.
 using small_pagerank = basic_pagerank<16, 4, 32>;
 
-/// A few sweeps of it over a graph with rows that end with a tile and with a block, rows over many blocks, one behind
-/// the other, rows without edges, many rows in a tile, and a last tile that is not full.
+/// A few sweeps over a graph with rows that end with a tile and with a block, adjacent rows over many blocks, rows
+/// without edges, many rows in a tile, and a last tile that is not full.
 class small_pagerank_owner final : public task_owner {
  public:
   small_pagerank_owner() {

@@ -54,7 +54,7 @@ TEST(contract_suite, finds_what_reset_forgot) {
   EXPECT_NE(found.find("after reset(): check that reset() restores"), std::string::npos) << found;
 }
 
-/// Notes what stands in its first array when it is put back.
+/// Notes the content of its first array when it is reset.
 class looking_owner final : public probe_owner {
  public:
   explicit looking_owner(std::vector<unsigned>& seen) : seen_(seen) {}
@@ -85,7 +85,7 @@ TEST(contract_suite, poisons_so_that_what_is_added_to_it_is_no_number) {
   EXPECT_EQ(seen[2], 0xffU);
 }
 
-/// Makes its arrays again, while the job points to the old ones.
+/// Makes its arrays again while the job still points to the old ones.
 class moving_owner final : public probe_owner {
  public:
   void prepare(executor& executor) override {

@@ -19,8 +19,8 @@ namespace lull {
 /// what large ones do.
 using small_triangles = basic_triangles<32, 8, 16, 32>;
 
-/// It over a graph with rows longer than a list, pairs longer than an item, items of many pairs, hubs that most items
-/// count at, and vertices without edges.
+/// Triangles of a graph with rows longer than a list, pairs longer than an item, items of many pairs, hubs at which
+/// most items count, and vertices without edges.
 class small_triangles_owner final : public task_owner {
  public:
   void prepare(executor& executor) override { arrays_.emplace(executor, graph_, 2); }

@@ -64,7 +64,7 @@ class captured_on_cuda : public testing::Test {
     return cuda_graph{graph};
   }
   static bool is_over(job const& task) { return task.wait(0ns); }
-  /// Many in flight at once.
+  /// Keeps many replays in flight at once.
   void replay(std::vector<cudaGraphExec_t> const& all, std::function<bool()> const& done, int most = 200'000) {
     for (int i = 0; i < most && !done(); ++i) {
       LULL_CUDA(cudaGraphLaunch(all[static_cast<std::size_t>(i) % all.size()], stream_.get()));
@@ -72,7 +72,7 @@ class captured_on_cuda : public testing::Test {
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   }
-  /// A job of its own, done in replays of what was given.
+  /// Runs a job to its end in replays of these graphs.
   void works(std::vector<cudaGraphExec_t> const& all) {
     device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30'000, 2}};
     job task = side_->submit(probe.task());
@@ -175,7 +175,7 @@ TEST_F(captured_on_cuda, clones_second_instances_and_updates_share_and_give_up_s
 }
 
 TEST_F(captured_on_cuda, gates_of_graphs_that_are_gone_are_used_again) {
-  // far more captures than gates; each graph is replayed while the next is captured
+  // Far more captures than gates; each graph replays while the next is captured.
   cuda_graph before;
   for (int i = 0; i < 300; ++i) {
     cuda_graph now = capture(5'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edges inside captures that others began, on a stream that is harvested plain before and after: on a real device.
+// Edges inside captures that other code began, on a stream that is harvested plain before and after: on a real device.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -35,7 +35,7 @@ class captured_edges_on_cuda : public testing::Test {
   bubble_id open(char const* where) { return side_->open(stream_.get(), site{where}); }
   void close(bubble_id id) { side_->close(id, stream_.get()); }
   void wait() { trainer::wait_one_thread(stream_.get(), 50'000, nullptr); }
-  /// As a trainer's step: it does not know whether it is captured.
+  /// One step of a trainer, which does not know whether it is captured.
   void step() {
     for (char const* const where : {"first", "second"}) {
       {
@@ -95,8 +95,8 @@ TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_tur
       0U);
 }
 
-/// What the dispatcher and other threads of the program do meanwhile must not spoil the capture: it collects plain
-/// bubbles, reads graphs, moves jobs into their places and out of them.
+/// The dispatcher and other threads of the program must not spoil the capture: they collect plain bubbles, read graphs,
+/// move jobs into their places and out of them.
 TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_every_mode) {
   cuda_stream const other{0};
   for (cudaStreamCaptureMode const mode : modes) {

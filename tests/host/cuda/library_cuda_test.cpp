@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A side task of a shared library on a real device. The library is linked with a CUDA runtime of its own, and only that
-// one knows its kernels.
+// A side task of a shared library on a real device. The library has its own CUDA runtime, and only that one knows its
+// kernels.
 #include <chrono>
 #include <cstdlib>
 #include <memory>

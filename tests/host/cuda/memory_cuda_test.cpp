@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory whose addresses stay while it is away, and a job that it is taken from in the middle of its work.
+// Device memory whose addresses stay while it is away, and a job that loses it in the middle of its work.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

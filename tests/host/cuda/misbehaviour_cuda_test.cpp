@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts do that they should not, on a real device: nothing hangs, nothing is lost.
+// Wrong calls of hosts, on a real device: nothing hangs, nothing is lost.
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -35,7 +35,7 @@ class misbehaving_on_cuda : public testing::TestWithParam<launch_time> {
                                                      .tasks = {type_of<probe_task>()},
                                                      .tuning = {.launch = GetParam()}});
   }
-  /// `inside` is done in twenty bubbles while a job is at work; the job is done right.
+  /// Does `inside` in twenty bubbles while a job works; the job's result is right.
   void harmless(std::function<void()> const& inside) {
     device_probe probe{executor_of(*side_), {40'000, 1, 40'000}};
     job const task = side_->submit(probe.task());
@@ -78,7 +78,7 @@ TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_behind_each_bubble_leaves_
       bubble const idle{*side_, stream_.get(), site{"exchange"}};
       trainer::wait_one_thread(stream_.get(), 300'000, nullptr);
     }
-    LULL_CUDA(cudaDeviceSynchronize());  // as Megatron does behind each exchange
+    LULL_CUDA(cudaDeviceSynchronize());  // as Megatron does after each exchange
   }
   EXPECT_GT(probe.ran(), 100U * 116U);  // a chunk a bubble and block at the least
   task.cancel();
@@ -175,7 +175,7 @@ TEST_P(misbehaving_on_cuda, two_devices_in_one_process) {
   job const task = other->submit(probe.task());
   finish(*other, there.get(), task);
   EXPECT_STREQ(probe.wrong(), nullptr);
-  // Each leaves the other's streams alone, whatever device is current.
+  // Each runtime ignores the other's streams, whatever device is current.
   side_->close(side_->open(there.get(), site{"foreign"}), there.get());
   side_->close(side_->open(nullptr, site{"default of another"}), nullptr);
   EXPECT_EQ(side_->counts()[counted::foreign_stream], 2U);
@@ -191,7 +191,7 @@ TEST_P(misbehaving_on_cuda, two_devices_in_one_process) {
 INSTANTIATE_TEST_SUITE_P(launched, misbehaving_on_cuda, testing::Values(launch_time::at_close, launch_time::at_open),
                          [](auto const& info) { return info.param == launch_time::at_close ? "at_close" : "at_open"; });
 
-/// A runtime that lives until the process ends, with a job that never does, and a graph.
+/// Keeps a runtime until the process ends, with a job that never ends, and a graph.
 void exit_in_the_middle() {
   trainer::load();
   static cuda_stream const stream{0};
@@ -209,7 +209,7 @@ void exit_in_the_middle() {
 
 TEST(misbehaving_process_on_cuda, may_exit_with_a_task_that_never_ends) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // It makes no context, and the child is a new process before it calls CUDA.
+  // It makes no context, and the child becomes a new process before it calls CUDA.
   if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   EXPECT_EXIT(exit_in_the_middle(), testing::ExitedWithCode(0), "");
 }

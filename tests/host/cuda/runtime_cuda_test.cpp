@@ -47,7 +47,7 @@ class runtime_on_cuda : public testing::Test {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);
   }
-  /// Bubbles until the job ends, or none of 200,000 of them did it.
+  /// Opens bubbles until the job ends; fails after 200,000.
   void train(job const& task, std::uint64_t ns) {
     for (int i = 0; i < 200'000 && !task.wait(0ns) && side_->mode() == runtime_mode::on; ++i) {
       one_bubble(ns);
@@ -58,12 +58,12 @@ class runtime_on_cuda : public testing::Test {
     ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
   }
 
-  /// A kernel that is launched right behind the opening is there before the workers are.
+  /// Launches a kernel right after the opening: it is there before the workers are.
   void arrives_in_mid_bubble(std::function<void()> const& kernel) {
     trainer::wait_one_thread(stream_.get(), 100'000, nullptr);
     kernel();
   }
-  /// Bubbles that end when `wait` does end by nothing else, so the worker left it a place.
+  /// Bubbles that end with `wait` end by nothing else, so the worker left it a place.
   void is_never_shut_out(std::function<void()> const& wait, bool late_ones_too = true);
 
   cuda_stream stream_;
@@ -213,7 +213,7 @@ TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_work
   is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
 }
 
-/// Beside a worker none of the kernel's blocks finds a place; in one group of eight they come one half after the other.
+/// Next to a worker none of the kernel's blocks finds a place; in one group of eight they run half after half.
 TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   std::mutex said_mutex;
   std::string said;
@@ -226,7 +226,7 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
                                                     }});
   int const before = executor_of(*side_).place().owned_processors;
   auto sink = std::make_unique<device_array<float>>(side_->memory(), 1);
-  // Never ends; half of an SM's threads.
+  // Never ends; uses half of an SM's threads.
   job task = side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});
   while (!side_->ready(stream_.get())) {
   }
@@ -243,10 +243,10 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   auto const exchange = [&] {
     arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
   };
-  // So that the next lease is 50 ms.
+  // After that the next lease is 50 ms.
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
-  // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
+  // Two in a row that the dispatcher sees in time; on a busy machine it may be late.
   for (int i = 0; i < 20 && side_->counts()[counted::groups_added] == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
   EXPECT_EQ(side_->counts()[counted::groups_added], 1U);
   EXPECT_EQ(executor_of(*side_).place().owned_processors, before - 8);
@@ -287,7 +287,7 @@ std::size_t free_bytes() {
   return free;
 }
 
-/// While a kernel of the trainer runs, and a worker waits for its bubble behind that: neither is waited for.
+/// While a kernel of the trainer runs, and a worker waits for the bubble after it: memory waits for neither.
 TEST_F(runtime_on_cuda, memory_that_is_released_is_the_trainers_again_at_once) {
   constexpr std::size_t bytes = std::size_t{1} << 30;
   constexpr std::size_t granularity = std::size_t{64} << 20;

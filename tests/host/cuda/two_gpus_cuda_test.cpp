@@ -39,8 +39,8 @@ bool has_context(int device) {
   return active != 0;
 }
 
-/// Works on GPU 1 alone, from threads that chose it and from threads whose current device is GPU 0, since they never
-/// chose any. Exit code 0: GPU 1 has a context and GPU 0 none.
+/// Works on GPU 1 only, from threads that chose it and from threads whose current device is GPU 0 by default. Exit code
+/// 0: GPU 1 has a context and GPU 0 has none.
 void work_on_gpu_1() {
   std::unique_ptr<runtime> side;
   on_a_new_thread([&] {

@@ -23,7 +23,7 @@
 
 namespace lull::test {
 
-/// What `capture` enqueues, as a graph.
+/// Returns what `capture` enqueues as a graph.
 template <class Capture>
 cuda_graph captured(Capture const& capture) {
   cuda_stream const stream{0};
@@ -70,7 +70,7 @@ class counted_step {
   cudaGraph_t graph() const { return graph_->get(); }
   static constexpr std::uint32_t nodes = 3 + 2 * pairs;
 
-  /// What so many more steps make of the array.
+  /// Returns the array after so many more steps.
   std::vector<std::uint32_t> const& expect(std::uint64_t steps) {
     for (std::uint64_t step = 0; step < steps; ++step) {
       for (std::uint32_t& x : expected_) {
@@ -118,7 +118,8 @@ class graph_as_side_work : public testing::Test {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);
   }
-  /// Bubbles of changing length until `done`, or 20 s have passed. The host runs at most so many `ahead` of the device.
+  /// Opens bubbles of changing length until `done`, or for 20 s. The host is at most `ahead` bubbles in front of the
+  /// device.
   template <class Done>
   void train_until(Done const& done, std::uint64_t ns = 60'000, std::uint64_t ahead = 16) {
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{20};

@@ -33,7 +33,7 @@ bytes pattern() {
 
 class graph_nodes_as_side_work : public test::graph_as_side_work {
  protected:
-  /// What a graph makes of one array from another, as side work and launched plainly, is the same.
+  /// Expects the same array from a graph as side work and from a plain launch of it.
   template <class Capture>
   void expect_as_plain(Capture const& capture) {
     device_array<std::uint8_t> const from{executor(), pattern()};
@@ -117,7 +117,7 @@ TEST_F(graph_nodes_as_side_work, memsets_of_wider_elements) {
   }
 }
 
-/// A node that does nothing stands between two that depend on each other.
+/// An empty node is between two that depend on each other.
 TEST_F(graph_nodes_as_side_work, empty_nodes_keep_the_order) {
   constexpr std::uint32_t count = 1'000;
   device_array<std::uint32_t> x{executor(), count};
@@ -183,7 +183,7 @@ TEST_F(graph_nodes_as_side_work, clusters_are_kept) {
   }
 }
 
-/// Triton's kernels are such: a node that is simply added for one runs on all SMs.
+/// Triton's kernels are bound to a context: a node that is simply added for one runs on all SMs.
 TEST_F(graph_nodes_as_side_work, kernels_of_modules_keep_off_the_reserved_sms) {
   device_array<std::uint32_t> sms{executor(), 1024};
   test::module_kernel const noting;
@@ -195,7 +195,7 @@ TEST_F(graph_nodes_as_side_work, kernels_of_modules_keep_off_the_reserved_sms) {
   EXPECT_LT(place.owned_processors, place.processors);
 }
 
-/// What is captured on the stream for that runs there on the SMs of workers alone, also in a plain replay.
+/// What is captured on the stream for captures uses only the SMs of workers, also in a plain replay.
 TEST_F(graph_nodes_as_side_work, the_stream_for_captures_has_the_workers_sms) {
   auto* const stream = static_cast<cudaStream_t>(graph_stream(*side_));
   device_array<std::uint32_t> sms{executor(), 1024};
@@ -212,7 +212,7 @@ TEST_F(graph_nodes_as_side_work, each_stream_for_captures_is_another) {
   EXPECT_EQ(found.size(), 40U);
 }
 
-/// After some bubbles of one length a graph goes by it; what comes out is the same.
+/// After some bubbles of one length a graph uses the hint; its result is the same.
 TEST_F(graph_nodes_as_side_work, a_hint_changes_no_result) {
   for (length_hint const hint : {length_hint::learnt, length_hint::off}) {
     test::counted_step step{executor(), 5'000};

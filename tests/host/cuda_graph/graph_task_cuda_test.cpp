@@ -51,7 +51,7 @@ TEST_F(graph_as_side_work, its_first_step_runs_with_the_submission) {
   EXPECT_TRUE(work.wait(10s));
 }
 
-/// The program's own graph may go as soon as it is submitted.
+/// The program may destroy its own graph as soon as it has submitted it.
 TEST_F(graph_as_side_work, keeps_what_its_graph_holds_until_the_job_has_gone) {
   counted_step step{executor(), 2'000};
   std::atomic<bool> is_held{true};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several jobs stand in bubbles, where training feels one far more than another.
+// Which of several jobs are placed if one slows training far more than another.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -52,8 +52,8 @@ class appetites : public testing::Test {
     return made;
   }
   void chance_of(std::uint64_t kind, double chance) { chances_[kind] = chance; }
-  /// Until nothing changes: names of those that stand.
-  std::string standing(std::vector<std::shared_ptr<job_record>> const& jobs) {
+  /// Ticks until nothing changes; returns the names of the placed jobs.
+  std::string placed(std::vector<std::shared_ptr<job_record>> const& jobs) {
     for (int tick = 0; tick < 100; ++tick) {
       dispatcher_->tick();
       std::this_thread::sleep_for(100us);
@@ -78,56 +78,56 @@ TEST_F(appetites, alike_stand_together_in_order) {
   auto const first = add("first", 0.9);
   auto const second = add("second", 0.5);
   auto const third = add("third", 0.9);
-  EXPECT_EQ(standing({first, second, third}), "first second ");
+  EXPECT_EQ(placed({first, second, third}), "first second ");
 }
 
 TEST_F(appetites, a_hungry_job_waits_for_a_tame_one) {
   auto const hungry = add("hungry", 0.1);
-  EXPECT_EQ(standing({hungry}), "hungry ");
+  EXPECT_EQ(placed({hungry}), "hungry ");
   auto const tame = add("tame", 0.9);
-  EXPECT_EQ(standing({hungry, tame}), "tame ");
+  EXPECT_EQ(placed({hungry, tame}), "tame ");
   EXPECT_EQ(hungry->state(), job_state::queued);
   tame->want(job_record::wish::pause);
-  EXPECT_EQ(standing({hungry, tame}), "hungry ");
+  EXPECT_EQ(placed({hungry, tame}), "hungry ");
   tame->want(job_record::wish::run);
-  EXPECT_EQ(standing({hungry, tame}), "tame ");
+  EXPECT_EQ(placed({hungry, tame}), "tame ");
 }
 
 TEST_F(appetites, one_that_turns_hungry_gives_way_and_one_that_turns_tame_comes_back) {
   auto const one = add("one", 0.9);
   auto const other = add("other", 0.9);
-  EXPECT_EQ(standing({one, other}), "one other ");
+  EXPECT_EQ(placed({one, other}), "one other ");
   chance_of(kind_of("one"), 0.1);
-  EXPECT_EQ(standing({one, other}), "other ");
+  EXPECT_EQ(placed({one, other}), "other ");
   chance_of(kind_of("one"), 0.5);
-  EXPECT_EQ(standing({one, other}), "one other ");
+  EXPECT_EQ(placed({one, other}), "one other ");
 }
 
 TEST_F(appetites, one_that_is_not_known_is_tried_beside_another_and_waits_if_the_two_are_hungry) {
   auto const tame = add("tame", 0.9);
   auto const unknown = add("unknown", {});
-  EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
+  EXPECT_EQ(placed({tame, unknown}), "tame unknown ");
   chance_of(kind_of("tame") + kind_of("unknown"), 0.1);
-  EXPECT_EQ(standing({tame, unknown}), "tame ");
+  EXPECT_EQ(placed({tame, unknown}), "tame ");
   chance_of(kind_of("unknown"), 0.8);
-  EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
+  EXPECT_EQ(placed({tame, unknown}), "tame unknown ");
 }
 
 TEST_F(appetites, one_that_is_not_known_begins_without_a_hungry_one) {
   auto const hungry = add("hungry", 0.01);
-  EXPECT_EQ(standing({hungry}), "hungry ");
+  EXPECT_EQ(placed({hungry}), "hungry ");
   auto const unknown = add("unknown", {});
-  EXPECT_EQ(standing({hungry, unknown}), "unknown ");
+  EXPECT_EQ(placed({hungry, unknown}), "unknown ");
   chance_of(kind_of("hungry") + kind_of("unknown"), 0.001);  // they did run together
-  EXPECT_EQ(standing({hungry, unknown}), "hungry ");
+  EXPECT_EQ(placed({hungry, unknown}), "hungry ");
   chance_of(kind_of("unknown"), 0.015);
-  EXPECT_EQ(standing({hungry, unknown}), "hungry unknown ");
+  EXPECT_EQ(placed({hungry, unknown}), "hungry unknown ");
 }
 
 TEST_F(appetites, priority_goes_before) {
   auto const hungry = add("hungry", 0.1, 1);
   auto const tame = add("tame", 0.9, 0);
-  EXPECT_EQ(standing({hungry, tame}), "hungry tame ");
+  EXPECT_EQ(placed({hungry, tame}), "hungry tame ");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a captured gate makes of records where replays were faster than the dispatcher's looks.
+// What a captured gate does with records if replays were faster than the dispatcher's looks.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,13 +32,13 @@ class captured_ring : public testing::Test {
     gate_->close(opened, &trainer_);
     graph_ = trainer_.end_capture();
   }
-  /// Replays have opened and closed so many bubbles, and none since the look before.
+  /// Pretends that replays have opened and closed so many bubbles, and none since the last look.
   void replayed(std::uint64_t bubbles) {
     gate_line const now{.value = 2, .always_zero = 0, .bubbles = bubbles, .opened_ns = 0, .working = 0};
     gate_->note(now, false);
     gate_->note(now, false);
   }
-  /// What a copy of the ring holds.
+  /// Returns the records in a copy of the ring.
   static std::vector<bubble_record> whole(captured_gate::unread which) {
     std::vector<bubble_record> copies(which.count());
     for (std::uint64_t bubble = which.from; bubble < which.past; ++bubble) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles in captured graphs under a bound on slowdown: a replay asks no host, and is withheld all the same.
+// Bubbles in captured graphs under a bound on slowdown: a replay asks no host, and its side work is withheld all the
+// same.
 #include <chrono>
 #include <cstdint>
 #include <thread>

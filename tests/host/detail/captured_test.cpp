@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles in captured graphs, on CPU threads: what replays run, what control may do between and during them, and what
-// outlives whom.
+// Bubbles in captured graphs, on CPU threads: what replays run, what control may do between and during them, and which
+// object may outlive which.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -47,14 +47,14 @@ class captured : public testing::Test {
     job_state const s = task.progress().state;
     return s == job_state::finished || s == job_state::failed || s == job_state::cancelled;
   }
-  /// Replays until `ended`, each of them to its end before the next.
+  /// Replays until `ended`, each replay to its end before the next.
   void replay(std::vector<threads_graph> const& graphs, std::function<bool()> const& ended, int most = 1'000'000) {
     for (int i = 0; i < most && !ended(); ++i) {
       trainer.launch(graphs[static_cast<std::size_t>(i) % graphs.size()]);
       trainer.synchronize();
     }
   }
-  /// How many were passed over, when some more were replayed. Workers come after them all, or ever more of them would
+  /// Returns how many bubbles were passed over in further replays. Waits for their workers, otherwise ever more would
   /// wait.
   std::uint64_t short_bubbles(runtime& side, threads_graph const& graph) {
     replay(
@@ -114,7 +114,7 @@ TEST_F(captured, control_during_ten_thousand_replays_loses_nothing) {
       if (round % 4 == 3) task.cancel();
       EXPECT_TRUE(task.wait(long_enough));
       std::uint64_t const items = task.progress().items;
-      EXPECT_EQ(items, ran(arrays));  // nobody is inside; the arrays go
+      EXPECT_EQ(items, ran(arrays));  // no block is inside; the arrays go
       if (task.progress().state == job_state::finished) {
         EXPECT_STREQ(arrays.wrong(), nullptr);
         ++finished;
@@ -147,7 +147,7 @@ TEST_F(captured, the_runtime_may_go_while_graphs_are_replayed) {
       {*graph}, [] { return false; }, 200);
   EXPECT_EQ(ran(arrays), before);
   graph.reset();
-  auto const next = make();  // what the first left behind goes
+  auto const next = make();  // frees what the first has left
   probe_arrays again{{300}};
   threads_graph const other = capture(*next, 50us);
   job const task = next->submit(again.task());
@@ -173,8 +173,8 @@ TEST_F(captured, ten_thousand_captures_one_after_another_are_all_told) {
   for (int i = 0; i < 10'000; ++i) {
     replay(
         {capture(*side, 0us)}, [] { return false; }, 1);
-    // Here hundreds of captures take no longer than one of the dispatcher's looks, of which it takes some to let gates
-    // go, and no worker may be at work then.
+    // Here hundreds of captures take less time than one of the dispatcher's looks. The dispatcher needs several looks
+    // to free gates, and no worker may work then.
     if (i % 200 != 199) continue;
     ASSERT_TRUE(until([&] {
       return side->counts()[counted::replayed] == 3U * static_cast<unsigned>(i + 1) &&
@@ -217,8 +217,7 @@ TEST_F(captured, what_is_known_of_a_site_outlives_its_graph) {
     threads_graph const first = capture(*side, 0us);
     ASSERT_TRUE(until([&] { return short_bubbles(*side, first) >= 100; }));
   }
-  // Eight bubbles of a site would be needed to learn it again. Where this computer is busy, bubbles may be longer for a
-  // while.
+  // Learning the site again would take eight bubbles. On a busy computer bubbles may be longer for a while.
   auto const is_known_to_another = [&] {
     threads_graph const again = capture(*side, 0us);
     std::uint64_t const before = side->counts()[counted::too_short];

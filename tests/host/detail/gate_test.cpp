@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gate from one owner to the next: what is forgotten, when it may be taken back, and bubbles that nobody closed.
+// A gate from one owner to the next: what it forgets, when it may be taken back, and bubbles that were never closed.
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -28,8 +28,8 @@ class gate_of_a_stream : public testing::Test {
   gate_of_a_stream() {
     gate_.take(trainer_.id());
     gate_.note_lease(1h);
-    gate_.stand(0,
-                {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
+    gate_.arm(0,
+              {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
   }
   ~gate_of_a_stream() override { trainer_.synchronize(); }
 
@@ -40,12 +40,12 @@ class gate_of_a_stream : public testing::Test {
   void close(bubble_id id, std::optional<closing> how = closing{}) {
     gate_.close(id, &trainer_, {.is = stream_found::plain, .id = gate_.stream_id()}, how);
   }
-  /// Bubbles that are over get no worker, and what is known of them is collected.
+  /// Passes over bubbles that are over, and collects what is known of them.
   void collect() {
     while (auto const asked = gate_.request()) gate_.pass(asked->bubble);
     await_that([&] { return has_collected(); });
   }
-  /// `record`: what its workers leave, had it any.
+  /// `record`: sets what workers would leave.
   void bubble(runtime_mode mode, std::function<void(bubble_record&)> const& record = {}) {
     bubble_id const id = open("wait", mode);
     ASSERT_NE(id.bubble, 0U);
@@ -138,7 +138,7 @@ TEST_F(gate_of_a_stream, takes_a_bubble_for_abandoned_when_it_is_older_than_the_
 
 /// Workers left by their lease, and the close came by then.
 TEST_F(gate_of_a_stream, takes_a_close_just_after_the_workers_for_a_hold_up_and_a_later_one_not) {
-  clock_.note(0, {});  // the machine's clock is ours
+  clock_.note(0, {});  // the test sets the machine's clock
   gate_.note_lease(8s);
   std::uint64_t held_up = 0;
   for (auto const before : {0s, 2s, 0s, 0s}) {
@@ -174,7 +174,7 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
   auto const launched = [&] {
     bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
     seen_.take();
-    gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+    gate_.launch(id.bubble, start_when::at_once, arming::beside);
     auto const call = seen_.take();
     close(id);
     await_that([&] { return executor_.workers_done(); });
@@ -189,7 +189,7 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
 
 TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_before_it_is_closed) {
   bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
-  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  gate_.launch(id.bubble, start_when::at_once, arming::beside);
   trainer_.synchronize();
   await_that([&] { return executor_.workers_done(); });
   EXPECT_FALSE(has_collected()) << "its workers have left, and it is open";
@@ -203,7 +203,7 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   trainer_.enqueue(stands.operation());
   bubble_id const id = open();
   close(id);
-  gate_.launch(id.bubble, start_when::opened, waiting::beside);
+  gate_.launch(id.bubble, start_when::opened, arming::beside);
   gate_.release(id.bubble);  // they wait for too long
   await_that([&] { return executor_.workers_done(); });
   stands.let_go();
@@ -212,20 +212,20 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   auto const asked = gate_.request();
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->bubble, id.bubble);
-  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  gate_.launch(id.bubble, start_when::at_once, arming::beside);
   EXPECT_FALSE(gate_.request()) << "once";
   await_that([&] { return executor_.workers_done(); });
   collect();
 }
 
-/// On a device the wait stands on the workers' stream before the launch that fails.
+/// On a device the wait is on the workers' stream before the launch that fails.
 TEST_F(gate_of_a_stream, lets_a_wait_go_whose_launch_has_failed) {
   halt stands;
   trainer_.enqueue(stands.operation());
   bubble_id const id = open();
   close(id);
   seen_.throws_in = "launch";
-  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, waiting::beside), device_error);
+  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, arming::beside), device_error);
   seen_.throws_in.clear();
   gate_.release(id.bubble);
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
@@ -243,7 +243,7 @@ TEST_F(gate_of_a_stream, waits_for_nothing_once_the_limits_of_waits_are_gone) {
   {
     wait_limits limits;
     limits.add(gate_, id.bubble, std::chrono::steady_clock::now() + 1h);
-    gate_.launch(id.bubble, start_when::opened, waiting::beside);
+    gate_.launch(id.bubble, start_when::opened, arming::beside);
     EXPECT_EQ(gate_.counts()[counted::released], 0U);
   }
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
@@ -363,7 +363,7 @@ TEST_F(gate_of_a_stream, is_in_use_while_a_bubble_is_open_and_for_a_second_after
   EXPECT_FALSE(gate_.is_in_use()) << "it is nobody's";
 }
 
-/// Its stream may be gone: nobody else can close the bubble.
+/// Its stream may be gone: no other can close the bubble.
 TEST_F(gate_of_a_stream, may_be_taken_back_while_its_last_bubble_is_open) {
   open();
   trainer_.synchronize();

@@ -31,7 +31,7 @@ inline std::uint64_t mixed(std::uint64_t value) {
   return value ^ value >> 29;
 }
 
-/// A machine whose copies have ended when somebody asks whether they have: time passes only in the test.
+/// A machine whose copies end when the test asks whether they have: time passes only in the test.
 class prompt_executor final : public threads_executor {
  public:
   using threads_executor::threads_executor;
@@ -60,7 +60,7 @@ class prompt_executor final : public threads_executor {
   };
 };
 
-/// A job whose rounds each change all that it has: one array that can go, one that is too small to.
+/// A job whose rounds each change all that it has: one array that can move, one that is too small to.
 class round_job {
  public:
   round_job(std::shared_ptr<executor> const& executor, std::size_t bytes, int priority, std::uint64_t order,
@@ -120,7 +120,7 @@ class job_memories : public testing::Test {
     memories_->add(jobs_.back()->record);
     return *jobs_.back();
   }
-  /// As the dispatcher does: jobs that shall leave are seen to be out.
+  /// Ticks as the dispatcher does: jobs that were asked to leave have left.
   void tick() {
     for (auto const& each : jobs_) each->record->move_to(job_state::queued);
     memories_->tick(now_);
@@ -133,7 +133,7 @@ class job_memories : public testing::Test {
       tick();
     }
   }
-  /// Until nothing moves, and the reserve was looked at.
+  /// Ticks until nothing moves, and the reserve was read.
   void settle() {
     for (int ticks = 0; ticks < 12; ++ticks, now_ += 1ms) tick();
     tick_until([this] { return memories_->next() >= now_ + 1ms; });

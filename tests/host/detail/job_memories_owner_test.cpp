@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an owner may do with a job's memory, and with the job, while it gives way.
+// What an owner may do with a job's memory, and with the job, while the memory is moved out.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -76,7 +76,7 @@ TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {
   EXPECT_EQ(job.bits(), bits);
 }
 
-/// It comes while the tick looks whether another may come back, after jobs were asked to leave.
+/// The request comes during a tick that looks whether another job may come back, after jobs were asked to leave.
 TEST_F(job_memories, that_is_asked_for_during_a_tick_is_not_refused_before_the_next) {
   start(64 * page, {.saved_bytes = 8 * page});
   add(2 * page);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of jobs that gives way to a trainer's, and comes back with what was in it. The machine is real; what the
-// dispatcher and blocks do is done here, one after the other, so that each run is the same.
+// Memory of jobs that is moved out for a trainer, and comes back with its content. The machine is real. The test does
+// the work of the dispatcher and of blocks, step by step, so that each run is the same.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -189,7 +189,7 @@ TEST_F(job_memories, below_the_reserve_gives_way_and_comes_back_only_when_it_fit
   EXPECT_EQ(job.bits(), bits);
 }
 
-/// What a job of so many bytes has after so many rounds that nothing disturbed.
+/// Returns what a job of so many bytes has after so many undisturbed rounds.
 std::vector<std::uint64_t> undisturbed(std::size_t bytes, std::uint64_t rounds) {
   std::vector<std::uint64_t> values(bytes / sizeof(std::uint64_t) + 16);
   for (std::uint64_t round = 1; round <= rounds; ++round) {

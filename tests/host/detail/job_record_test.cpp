@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's own words, saved and taken up again: those of a file are not believed.
+// A job's own words, saved and restored: those of a file are checked.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -27,7 +27,7 @@ class saved_words : public testing::Test {
   std::unique_ptr<detail::job_record> job(std::uint64_t ring = 64) {
     return std::make_unique<detail::job_record>(executor_, describe(probe_task{}), ring);
   }
-  /// Of an open phase of ten items, seven of them claimed, four committed, three handed back.
+  /// Returns an open phase of ten items: seven claimed, four committed, three handed back.
   words open_phase() {
     words made = job()->save();
     made[0] = tagged{5, 7}.word();
@@ -105,9 +105,9 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   EXPECT_THROW(job()->restore(short_ones), usage_error);
 }
 
-/// Every state with tags and tickets near those of the phase: between two phases the state speaks of the one whose
-/// limit is known, all of which was claimed and nothing is left to add up. Else no block could open the next phase, or
-/// items would be done again.
+/// Tries every state with tags and tickets near those of the phase. Between two phases the state belongs to the phase
+/// whose limit is known, all of which was claimed, and nothing is left to add up. Otherwise no block could open the
+/// next phase, or items would run again.
 TEST_F(saved_words, between_phases_agree_on_the_phase) {
   constexpr std::uint64_t items = 3;
   int taken = 0;
@@ -172,11 +172,11 @@ TEST_F(saved_words, what_is_seen_as_paused_is_not_placed_until_it_is_resumed) {
   auto const paused = job();
   paused->want(wish::pause);
   EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused);
-  // its owner resumes and pauses it before the dispatcher looks: nothing has happened
+  // The owner resumes and pauses it before the dispatcher looks: nothing has happened.
   paused->want(wish::run);
   paused->want(wish::pause);
   EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused);
-  // the dispatcher looks in between: it is taken, and from then on its owner does not see it paused
+  // The dispatcher looks in between: it takes the job, and from then on the owner does not see it paused.
   paused->want(wish::run);
   EXPECT_EQ(paused->move_to(job_state::queued), job_state::queued);
   paused->want(wish::pause);
@@ -263,7 +263,7 @@ TEST(job_record, takes_no_memory_of_the_machine) {
   EXPECT_EQ(executor->taken_bytes().now, 0U);
 }
 
-/// Whichever allocation is the one that fails.
+/// Each allocation in turn fails.
 TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
   std::size_t refused = 0;
   bool made = false;
@@ -280,7 +280,7 @@ TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
     EXPECT_NO_THROW(whole = executor->allocate(limit)) << "with a limit of " << limit << " bytes";
     executor->release(whole);
   }
-  // the cursor, the ring behind it, the line behind both
+  // the cursor, the ring after it, the line after both
   EXPECT_GE(refused, (sizeof(cursor) + sizeof(ring_group)) / 64);
 }
 

@@ -36,7 +36,7 @@ TEST(governor, decides_for_whole_spells) {
     for (std::uint64_t step = 4 * spell + 1; step < 4 * spell + 4; ++step) EXPECT_EQ(of.harvests(step), first);
     harvested += first ? 1 : 0;
   }
-  EXPECT_NEAR(harvested, 400 * 0.2 * 64 / 400, 10);  // hardly any behind the 64 spells of which nothing was told
+  EXPECT_NEAR(harvested, 400 * 0.2 * 64 / 400, 10);  // hardly any after the 64 spells without a length
 }
 
 std::vector<bool> draws(governor& of, std::uint64_t from, std::uint64_t to) {
@@ -55,7 +55,7 @@ TEST(governor, ranks_of_a_trainer_withhold_in_the_same_steps_whenever_they_start
   EXPECT_NE(found, draws(other, 500, 600));
 }
 
-/// Tells it steps of a trainer without noise.
+/// Reports steps of a trainer without noise.
 void train(governor& of, std::uint64_t from, std::uint64_t to, double slowdown) {
   for (std::uint64_t step = from; step < to; ++step) of.took(step, step_ns * (of.harvests(step) ? 1 + slowdown : 1));
 }
@@ -73,7 +73,7 @@ TEST(governor, ranks_with_unlike_chances_withhold_together_what_is_withheld_for_
   }
 }
 
-/// Tells it steps of a trainer without noise, whose side work is of two kinds by turns, each for 48 steps.
+/// Reports steps of a trainer without noise, with side work of two kinds in turns of 48 steps.
 double train_by_turns(governor& of, std::uint64_t steps, std::array<double, 2> slowdowns,
                       std::array<std::uint64_t, 2>& harvested) {
   double longer = 0;
@@ -183,7 +183,7 @@ TEST(governor, does_not_take_a_pause_of_the_trainer_for_what_side_work_costs) {
   EXPECT_GT(of.chance(), 0.2);
 }
 
-/// As `train`, with noise of a thousandth, of a trainer whose steps are so many times as long.
+/// As `train`, with noise of a thousandth, for a trainer whose steps are `times` as long.
 void train_noisily(governor& of, std::uint64_t from, std::uint64_t to, double times) {
   std::mt19937_64 random{from};
   std::normal_distribution<double> noise{0, 0.001};
@@ -370,7 +370,7 @@ TEST(governor, does_not_take_what_a_job_costs_when_it_begins_for_what_it_costs_l
   }
 }
 
-/// Each would make it wary, if only the noise counted.
+/// Each outlier would make the governor wary if only the noise counted.
 TEST(governor, outliers_that_the_bound_has_room_for_cost_little_harvest) {
   bench::trainer_traits const trainer{.name = "outliers", .slowdown = 0.003, .noise = 0.003, .outliers = 0.03};
   double harvest = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way, on CPU threads: bubbles are observed, and the report is there when the runtime is gone.
+// The whole path, on CPU threads: bubbles are observed, and the report is there when the runtime is gone.
 #include <unistd.h>
 
 #include <chrono>

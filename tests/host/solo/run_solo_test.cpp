@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that have a machine to themselves, one or several: what their time is, which has its turn, what is saved.
+// Tasks that have a machine to themselves, one or several: their times, their turns, and what is saved.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -85,8 +85,8 @@ class late_owner final : public owner_on_threads {
   job_description describe() const override { return test::threads_job(hungry_task{&asked_, rounds}); }
   void serve(job& about) override {
     for (std::uint64_t fed = 0; fed < rounds; ++fed) {
-      another_bubble();  // than that in which the unit before was done; and what is open when `late` is over is asked
-                         // in vain, too
+      another_bubble();  // after the one of the previous unit; a bubble that is open when `late` ends finds no input
+                         // either
       std::this_thread::sleep_for(late);
       another_bubble();
       about.feed(fed + 1);
@@ -95,7 +95,7 @@ class late_owner final : public owner_on_threads {
   }
 
  private:
-  /// In one bubble it asks once: the second time is in another.
+  /// The task asks once a bubble, so the second question needs another bubble.
   void another_bubble() {
     EXPECT_TRUE(within_time([this, before = asked_.load()] { return asked_ >= before + 2; }));
   }
@@ -332,7 +332,7 @@ TEST_F(solo_tasks, that_starve_have_their_turn_again_when_there_is_input) {
     }
     return now[0].finished;
   };
-  // Less than a lease, by which the other would leave anyway.
+  // Less than a lease, after which the other task would leave anyway.
   std::vector<solo_run> const found = run_solo(executor_, tasks, {.at_most = 1500ms, .stop = stop});
   EXPECT_TRUE(found[0].finished);
   EXPECT_FALSE(found[1].finished);

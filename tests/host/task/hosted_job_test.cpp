@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs in bubbles that are saved by a thread of their own, stopped and taken up again.
+// Jobs in bubbles that a separate thread saves, stopped and resumed.
 #include <lull/host/task/hosted_job.hpp>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ constexpr auto* long_task = "mlp:hidden=24,epochs=3,batch=50";
 
 class SavedInBubbles : public testing::Test {
  protected:
-  /// One life of a process: a runtime, and a job that takes up what is there.
+  /// One run of a process: a runtime, and a job that resumes from what is there.
   class life {
    public:
     life(fs::path const& folder, std::string const& task, std::chrono::nanoseconds every)
@@ -60,7 +60,7 @@ class SavedInBubbles : public testing::Test {
       EXPECT_TRUE(hosted_->wait(10s));
     }
 
-    /// Bubbles until it is so, or the job is over; the job.
+    /// Runs bubbles until `so`, or until the job is over; returns its progress.
     job_progress run_until(std::function<bool(job_progress const&)> const& so) {
       while (!hosted_->over() && !so(hosted_->progress())) {
         bubble const idle{side_, &trainer_, site{"wait"}};
@@ -118,11 +118,11 @@ TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
   for (bool finished = false; !finished; ++lives) {
     ASSERT_LT(lives, 1000);
     life one{folder_, long_task, 1h};
-    EXPECT_GE(one.progress().phases, reached);  // the line told of them may be a phase behind
+    EXPECT_GE(one.progress().phases, reached);  // the line about them may be a phase late
     finished =
         one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state == job_state::finished;
     if (finished) bytes = one.bytes();
-    // What the pause at its end reaches is more than was seen before.
+    // At its end the pause reaches more than was seen before.
     one.hosted().pause();
     one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
     reached = one.progress().phases;

@@ -16,7 +16,7 @@ namespace {
 
 class task_arrays : public testing::Test {
  protected:
-  /// What a checkpoint says of seven T.
+  /// Returns a checkpoint's description of seven T.
   template <class T>
   std::string shown() const {
     device_array<T> const seven{*executor_, 7};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which shared libraries Lull opens, what it says of the others, and that what crosses the boundary stays what it is.
+// Which shared libraries Lull opens, what it says of the others, and that what crosses the boundary stays unchanged.
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,7 +96,7 @@ TEST(task_library, is_opened_once) {
   for (task_entry const* const each : found) EXPECT_EQ(each, found.front());
 }
 
-/// What it carries of Lull is its own: no other copy in the process meets it.
+/// The library's copies of Lull are its own: no other copy in the process sees them.
 TEST(task_library, shows_one_symbol_alone) {
   std::FILE* const listed = ::popen((LULL_NM " -D --defined-only --format=posix " + library("counting")).c_str(), "r");
   ASSERT_NE(listed, nullptr);

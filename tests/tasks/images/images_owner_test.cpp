@@ -48,7 +48,7 @@ class images : public testing::Test {
     for (auto const& [name, text] : more) values.set(name, text);
     return entry_.make(values);
   }
-  /// Lines of `write`.
+  /// Runs the job and returns the lines of `write`.
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*executor_);
     EXPECT_TRUE(run_to_end(job, *executor_).finished);
@@ -199,7 +199,7 @@ TEST_F(images, a_result_that_is_a_link_to_its_picture_is_not_written) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "b.png"));
 }
 
-/// … to the code that runs it, though a thread still serves the job.
+/// … to the code that runs the job, although a thread still serves it.
 TEST_F(images, an_error_beside_a_run_is_told) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});

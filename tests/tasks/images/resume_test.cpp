@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image job that is stopped, killed and taken up again by its manifest.
+// The image job, stopped, killed and resumed by its manifest.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -54,7 +54,7 @@ class resumed_images : public testing::Test {
     account kept;
     std::uint64_t written;
   };
-  /// With a manifest; until it has opened so many phases, or to its end.
+  /// Runs with a manifest until so many phases were opened, or to the end.
   outcome run(std::uint64_t phases = ~std::uint64_t{0}, std::string const& width = "40") {
     option_values values{entry_.options};
     values.set("in", (folder_ / in_).string());
@@ -172,7 +172,7 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
     EXPECT_EQ(read_file(manifest_, 1 << 20), text);
   }
   fs::remove(manifest_);
-  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // which nobody writes: opening it would wait for ever
+  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // without a writer: opening it would wait for ever
   EXPECT_NE(refusal().find("no regular file"), std::string::npos) << refusal();
 }
 

@@ -199,7 +199,7 @@ TEST_F(mlp, answers_for_rows_without_labels_and_says_no_accuracy) {
   EXPECT_EQ(text("a.tsv"), plain);
 }
 
-/// Where all features are 0, biases alone learn: a row that their gradients miss shows in the fourth digit.
+/// If all features are 0, only biases learn: a row missing from their gradients shows in the fourth digit.
 TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
   std::vector<std::uint32_t> const sizes{5, 20, 3};
   auto const first = first_layers(sizes, 1);
@@ -228,13 +228,14 @@ TEST_F(mlp, a_loss_that_is_no_number_ends_the_job_and_says_so) {
   auto const lines = run(*job);
   EXPECT_NE(lines.front().find("no longer a number"), std::string::npos);
   for (std::string const& line : lines) EXPECT_EQ(line.find("nan"), std::string::npos) << line;
-  EXPECT_LT(lines.size(), 3U);  // of the epochs behind it nothing is known
+  EXPECT_LT(lines.size(), 3U);  // of later epochs nothing is known
   EXPECT_EQ(job->failures(), 1U);
   EXPECT_FALSE(job->verify().ok);
   EXPECT_FALSE(fs::exists(file("m.safetensors")));
 }
 
-/// As Python's safetensors.numpy.save_file writes it: the order of the data is its own, and there are no checksums.
+/// The file is as Python's safetensors.numpy.save_file writes it: with another order of the data, and without
+/// checksums.
 TEST_F(mlp, models_of_other_programs_answer_too) {
   write_mlp(folder_ / "ours.safetensors", {{{2, 1, {1, 0.5f}, {3}}}, 2});
   std::string data;

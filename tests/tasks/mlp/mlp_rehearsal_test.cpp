@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two steps of training and a judging one as a GPU's block would do them: 256 threads, warps that follow the PTX ISA.
-// Held against a CPU thread that rounds to bf16 as well, and sums in another order.
+// Compared with a CPU thread that also rounds to bf16, and sums in another order.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -30,7 +30,7 @@ row_table rows_of(std::uint32_t count, std::uint64_t seed, std::uint32_t classes
   return made;
 }
 
-/// All phases by one block, an item a chunk.
+/// Runs all phases by one block, an item a chunk.
 void rehearse(mlp_task const& task) {
   test::manual_block block;
   std::uint64_t items = 0;
@@ -73,8 +73,8 @@ void expect_alike(std::vector<std::uint32_t> const& sizes) {
       ASSERT_EQ(left.size(), right.size());
       EXPECT_NE(left, start);
       for (std::size_t i = 0; i < left.size(); ++i) {
-        // AdamW's first steps are as long as the rate, whatever the gradient's size: where that is next to 0 its sign
-        // is rounding's
+        // AdamW's first steps are as long as the rate, whatever the gradient's size: where the gradient is close to 0,
+        // rounding decides its sign.
         EXPECT_LE(std::abs(left[i] - right[i]), 4 * settings.rate) << l << ", " << i;
         apart += std::abs(left[i] - right[i]) > 0.1f * settings.rate ? 1 : 0;
         ++all;

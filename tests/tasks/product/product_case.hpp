@@ -25,8 +25,8 @@ inline std::vector<bfloat16> random_numbers(std::size_t count, std::uint64_t see
   return made;
 }
 
-/// Makes one product on the machine and holds every element against sums in double precision. The first that is wrong,
-/// or nothing.
+/// Makes one product on the machine and compares every element with sums in double precision. Returns the first wrong
+/// one, or nothing.
 template <minor A, minor B, class Number, class Finish = as_it_is>
 std::string product_violation(executor& executor, large_shape const& shape) {
   product_operand const a_plan = operand_at(nullptr, A, shape.rows, shape.depth);
@@ -38,7 +38,7 @@ std::string product_violation(executor& executor, large_shape const& shape) {
   device_array<bfloat16> const a{executor, std::span<bfloat16 const>{a_host}};
   device_array<bfloat16> const b{executor, std::span<bfloat16 const>{b_host}};
   device_array<float> const bias{executor, std::span<float const>{bias_host}};
-  /// What is between the rows stays as it was.
+  /// The memory between the rows must stay unchanged.
   std::uint64_t const pitch = shape.columns + (shape.columns % 8 == 0 ? 8 : 3);
   device_array<Number> result{executor, pitch * shape.rows * shape.count};
   large_product<A, B> of{shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};

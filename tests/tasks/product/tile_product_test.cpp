@@ -81,7 +81,7 @@ TEST(product_tiles_of_a_shape, are_each_place_once) {
   }
 }
 
-/// Operands that a saved tile's sums contain are not asked for again, so they may be spoilt meanwhile.
+/// Operands whose products are in a saved tile's sums are not read again, so the test may overwrite them meanwhile.
 TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   bool const on_gpu = executor_->kind() == executor_kind::cuda;
   large_shape const shape{large_tiles::rows, large_tiles::columns, on_gpu ? 65536U : 512U, 1};
@@ -135,7 +135,7 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(bfloat16)), 0);
 }
 
-/// Else a runtime would not have loaded what is submitted to it.
+/// Otherwise a runtime would not have loaded the type of a submitted job.
 TEST_F(products, are_listed_with_the_type_of_their_jobs) {
   task_entry const entry = product_entry();
   for (char const* const leave : {"within", "saved", "behind"}) {
@@ -149,7 +149,7 @@ TEST_F(products, are_listed_with_the_type_of_their_jobs) {
   }
 }
 
-/// A team of one, whose stay ends behind so many rows.
+/// A team of one, whose stay ends after so many rows.
 struct leaving_team {
   int rows;
 
