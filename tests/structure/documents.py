@@ -4,7 +4,8 @@ headings that they link to.
 
 Figures are links to their records (figures.py). In a line that names its record, too, each number of the cell before
 is one; but not in decisions and in the notebook, which tell of what is in no record, too. Code (C++, C, Python, CMake)
-stands after the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->."""
+stands after the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->. A decision is a page
+that is read at once: it has at most 60 lines of 120 columns."""
 
 import pathlib
 import re
@@ -14,9 +15,13 @@ import textwrap
 import figures
 import tree
 
+LONGEST_DECISION = 60  # lines of 120 columns; what was tried goes to docs/notebook.md
+COLUMNS = 120
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
 SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+NO_RECORD = re.compile(r"\bno records?\b(?! holds)")
+INLINE_LINK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
 
@@ -32,6 +37,19 @@ def figures_of(page, name, text, tells_of_records_alone):
                 yield f"{place}{stray.group()}: is no link to its record"
             if not figures.USE.search(line):
                 yield f"{place}links to a record, but no figure of it does"
+
+
+def lines_shown(text):
+    """How many lines a reader sees: long ones wrap but in tables; links are their text, blanks and keys are nothing."""
+    text = figures.USE.sub(r"\1", INLINE_LINK.sub(r"\1", figures.DEFINITION.sub("", text)))
+    return sum(1 if line.startswith("|") else -(-len(line) // COLUMNS) for line in text.split("\n") if line.strip())
+
+
+def form_of(name, text, is_decision):
+    if is_decision and (lines := lines_shown(text)) > LONGEST_DECISION:
+        yield f"{name}: {lines} lines: a decision has {LONGEST_DECISION} at most; docs/notebook.md takes what was tried"
+    for found in NO_RECORD.finditer(text):
+        yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: a figure of no record: leave it out, or record it"
 
 
 def snippets_of(root, name, text):
@@ -74,7 +92,9 @@ def check(root):
             if path in others:  # their code is told as it is typed
                 continue
             checked += len(figures.USE.findall(text)) + len(SNIPPET.findall(text))
-            told = path.parent.name != "decisions" and path.name != "notebook.md"
+            is_decision = path.parent.name == "decisions"
+            findings += form_of(name, text, is_decision)
+            told = not is_decision and path.name != "notebook.md"
             findings += [*figures_of(path, name, text, told), *snippets_of(root, name, text)]
     return findings, checked
 

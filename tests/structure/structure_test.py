@@ -128,6 +128,9 @@ class checks(unittest.TestCase):
             ("docs/1-chapter.md", "The successor is at hand.", "names who"),
             ("docs/1-chapter.md", "The kernel right behind the bubble pays.", "names who"),
             ("docs/1-chapter.md", "Behind each run all arrays are compared.", "names who"),
+            ("docs/1-chapter.md", "It comes [4][p50] behind it.\n\n[p50]: results/a.json", "names who"),
+            ("docs/1-chapter.md", "It would make way for another.", "names who"),
+            ("docs/1-chapter.md", "So long before a close no block starts.", "names who"),
         ]
         for name, line, expected in red:
             with self.subTest(line=line, name=name):
@@ -139,7 +142,7 @@ class checks(unittest.TestCase):
             ),
             [],
         )
-        good = 'A [burst][4]\n\n[4]: results/a.json "mean p50 name=task:compute/behind:burst"\n'
+        good = 'A [burst][behind.p50], `behind:burst`\n\n[behind.p50]: results/a.json "mean p50 name=a/behind:burst"\n'
         self.assertEqual(self.findings(names.check, files={"docs/1-chapter.md": good}), [])
 
     def test_traces(self):
@@ -223,6 +226,13 @@ class checks(unittest.TestCase):
         self.assertEqual(self.findings(documents.check, files={**files, decision: told}), [])
         found = self.findings(documents.check, files={**files, decision: told.replace("4.2]", "4.1]")})
         self.assertIn("says 4.2", "\n".join(found))
+        lines = [f"[{'a' * documents.COLUMNS}](1-chapter.md)", "| a table's row " + "is one line " * 20 + "|"]
+        lines *= documents.LONGEST_DECISION // 2
+        for more, expected in ((told, "61 lines"), ("measured once", "61 lines"), ("a" * 121, "62 lines")):
+            found = self.findings(documents.check, files={**files, decision: "\n\n".join([*lines, more])})
+            self.assertIn(expected, "\n".join(found))
+        found = self.findings(documents.check, files={**files, decision: "4 ms, no record"})
+        self.assertIn("of no record", "\n".join(found))
         for language in ("c", "python", "cmake"):
             with self.subTest(language=language):
                 chapter = good.replace("```cpp", "```" + language)
