@@ -13,6 +13,7 @@ import sys
 import textwrap
 
 import figures
+import plots
 import tree
 
 LONGEST_DECISION = 60  # lines of 120 columns; what was tried goes to docs/notebook.md
@@ -29,6 +30,9 @@ REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
 def figures_of(page, name, text, tells_of_records_alone):
     for line_number, wrong in figures.faults(page, text):
         yield f"{name}:{line_number}: {wrong}"
+    for file, picture in plots.plots_of(page):
+        if not file.is_file() or file.read_text(encoding="utf-8") != picture:
+            yield f"{name}: {file.name} does not show the table: scripts/docs.sh figures draws it"
     for line_number, line in enumerate(text.split("\n"), start=1):
         if tells_of_records_alone and (link := RECORD_LINK.search(line)):
             place = f"{name}:{line_number}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""figures.py ROOT: writes the records' values into the documents, as `scripts/docs.sh figures` does.
+"""figures.py: what the figures in the documents mean, and which are wrong.
 
 A figure in a document is a link to its record, by a key of the page. The end of the page says what a key means:
 
@@ -15,7 +15,6 @@ import pathlib
 import re
 import shlex
 import statistics
-import sys
 
 USE = re.compile(r"\[([^\[\]]*)\]\[([^\[\]]+)\]")
 NUMBER = re.compile(r"[+\-\u2212]?\d[\d,]*(\.\d+)?")
@@ -139,19 +138,3 @@ def rewritten(page, text):
             parts += [text[end : found.start(1)], rounded(value, number)]
             end = found.end(1)
     return "".join([*parts, text[end:]])
-
-
-def main(root):
-    for page in pages(root):
-        text = page.read_text(encoding="utf-8")
-        try:
-            new = rewritten(page, text)
-        except ValueError as why:
-            sys.exit(f"figures.py: {page}: {why}")
-        if new != text:
-            page.write_text(new, encoding="utf-8")
-            print(f"figures: {page.relative_to(root)} changed")
-
-
-if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]).resolve())

@@ -10,12 +10,13 @@ import unittest
 import commands
 import device_code
 import documents
-import figures
 import includes
 import names
 import needed
+import plots
 import site_links
 import traces
+import write_figures
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 HEADER = LICENCE + "#pragma once\n"
@@ -242,6 +243,24 @@ class checks(unittest.TestCase):
                 )
                 self.assertIn("no piece of", "\n".join(found))
 
+    def test_a_plot_shows_its_table(self):
+        table = "| task | p50 | p99 |\n|---|---|---|\n"
+        table += "| one & all | [1.0][a] | [4.0][b] to [5.0][b2] |\n| two | | [2.0][c] |\n"
+        values = {"a": 1.0, "b": 4.0, "b2": 5.0, "c": 2.0}
+        meanings = "".join(f'[{key}]: results/r.json "mean {key}"\n' for key in values)
+        files = {
+            "docs/results/r.json": json.dumps({"rows": [{"first": values}]}),
+            "docs/1-chapter.md": f"{table}\n![Time, ms](figures/time.svg)\n\n{meanings}",
+        }
+        picture = plots.drawn("Time, ms", table)
+        self.assertEqual(picture.count("<circle"), 2 + 4)  # the legend, and the figures
+        self.assertEqual(picture.count("<rect"), 1 + 1)  # the ground, and the bar between two figures
+        self.assertIn("one &amp; all", picture)
+        self.assertEqual(self.findings(documents.check, files={**files, "docs/figures/time.svg": picture}), [])
+        for stale in ({}, {"docs/figures/time.svg": picture.replace("two", "three")}):
+            found = self.findings(documents.check, files={**files, **stale})
+            self.assertIn("time.svg does not show the table", "\n".join(found))
+
     def test_figures_are_written_from_their_records(self):
         rows = [{"name": "a", "first": {"gain": -1098.44}, "second": {"gain": -1098.46}}]
         meaning = '\n\n[gain]: results/r.json "mean gain"\n[of]: results/r.json "max gain"\n'
@@ -257,12 +276,12 @@ class checks(unittest.TestCase):
             ):
                 with self.subTest(before=before):
                     page.write_text(before + meaning, encoding="utf-8")
-                    figures.main(pathlib.Path(root))
+                    write_figures.main(pathlib.Path(root))
                     self.assertEqual(page.read_text(encoding="utf-8"), after + meaning)
             page.write_text("[7][gain]" + meaning.replace("gain", "loss"), encoding="utf-8")
-            figures.main(pathlib.Path(root))
+            write_figures.main(pathlib.Path(root))
             page.write_text("[7][gain]" + meaning.replace("mean gain", "mean loss"), encoding="utf-8")
-            self.assertRaises(SystemExit, figures.main, pathlib.Path(root))
+            self.assertRaises(SystemExit, write_figures.main, pathlib.Path(root))
 
     def test_site_links(self):
         page = '<a id="here" href="#here">{}</a> <a href="../a.html#top">a</a> <a href="https://example.org/b">b</a>'
