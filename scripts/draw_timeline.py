@@ -34,13 +34,12 @@ def within(spans, window):
     return [(low - begin, high - begin, name) for low, high, name in parts if low < high]
 
 
-def length_of(parts):
-    return sum(end - begin for begin, end, _ in parts)
-
-
 def used_share(window, bubbles, workers):
     """The share of an iteration's idle time in which workers were there."""
-    return length_of(within(workers, window)) / max(length_of(within(bubbles, window)), 1e-9)
+    end = window["ts"] + window["dur"]
+    idle = [bubble for bubble in bubbles if window["ts"] <= bubble["ts"] < end]
+    used = sum(high - low for bubble in idle for low, high, _ in within(workers, bubble))
+    return used / sum(bubble["dur"] for bubble in idle) if idle else 0.0
 
 
 def median_iteration(windows, shares):
