@@ -28,7 +28,7 @@ exclude_patterns = ["build*", ".git"]
 
 CHAPTERS = ["docs/[1-9]*-*", "docs/figures", "docs/notebook"]
 REFERENCE = ["The Python package <apps/python/README>", "C, C++ and Python <docs/site/reference>"]
-PROJECT = ["Chapters and decisions <docs/README>", "CHANGELOG", "CONTRIBUTING", "SECURITY"]
+PROJECT = ["Chapters and decisions <docs/README>", "CHANGELOG", "CONTRIBUTING", "RELEASING", "SECURITY"]
 
 
 def add_next_pages(_, page, source):

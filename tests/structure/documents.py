@@ -18,6 +18,7 @@ import tree
 
 LONGEST_DECISION = 60  # lines of 120 columns; what was tried goes to docs/notebook.md
 COLUMNS = 120
+LONGEST_VERSION = 60  # lines of the CHANGELOG
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
 SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -56,6 +57,14 @@ def form_of(name, text, is_decision):
         yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: a figure of no record: leave it out, or record it"
 
 
+def versions_of(root):
+    """Versions of the CHANGELOG that nobody reads to their end."""
+    file = pathlib.Path(root, "CHANGELOG.md")
+    for version in re.split(r"(?m)^(?=## )", file.read_text(encoding="utf-8"))[1:] if file.is_file() else ():
+        if (lines := version.count("\n")) > LONGEST_VERSION:
+            yield f"CHANGELOG.md: {version.splitlines()[0][3:]}: {lines} lines, a version has {LONGEST_VERSION} at most"
+
+
 def snippets_of(root, name, text):
     for found in SNIPPET.finditer(text):
         place = f"{name}:{text.count(chr(10), 0, found.start(2))}: "
@@ -85,7 +94,7 @@ def links_of(path, name, text):
 
 
 def check(root):
-    findings, checked = [], 0
+    findings, checked = [*versions_of(root)], 0
     held = figures.pages(root)
     others = [pathlib.Path(root, name) for name in ("CONTRIBUTING.md", "apps/python/README.md")]
     for path in [*others, *held]:

@@ -234,6 +234,9 @@ class checks(unittest.TestCase):
             self.assertIn(expected, "\n".join(found))
         found = self.findings(documents.check, files={**files, decision: "4 ms, no record"})
         self.assertIn("of no record", "\n".join(found))
+        version = "# Changelog\n\n## 1.0\n" + "- a line\n" * documents.LONGEST_VERSION
+        found = self.findings(documents.check, files={**files, "CHANGELOG.md": version})
+        self.assertIn("1.0: 61 lines", "\n".join(found))
         for language in ("c", "python", "cmake"):
             with self.subTest(language=language):
                 chapter = good.replace("```cpp", "```" + language)
