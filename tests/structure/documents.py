@@ -16,6 +16,7 @@ import figures
 import plots
 import tree
 
+OTHERS = ("CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "apps/python/README.md")  # only their links are followed
 LONGEST_DECISION = 60  # lines of 120 columns; what was tried goes to docs/notebook.md
 COLUMNS = 120
 LONGEST_VERSION = 60  # lines of the CHANGELOG
@@ -96,13 +97,13 @@ def links_of(path, name, text):
 def check(root):
     findings, checked = [*versions_of(root)], 0
     held = figures.pages(root)
-    others = [pathlib.Path(root, name) for name in ("CONTRIBUTING.md", "apps/python/README.md")]
+    others = [pathlib.Path(root, name) for name in OTHERS]
     for path in [*others, *held]:
         if path.is_file():
             text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
             findings += links_of(path, name, text)
             checked += len(LINK.findall(text))
-            if path in others:  # their code is told as it is typed
+            if path in others:
                 continue
             checked += len(figures.USE.findall(text)) + len(SNIPPET.findall(text))
             is_decision = path.parent.name == "decisions"
