@@ -138,7 +138,7 @@ class runtime_state {
   std::string why_off_;                   // guarded by `turning_off_`
   std::shared_ptr<log_queue> const log_;  // to the program's callback
   runtime_options options_;               // its log is that queue
-  std::shared_ptr<executor> executor_;
+  std::shared_ptr<lull::executor> executor_;
   std::atomic<runtime_mode> mode_;
   runtime_mode const asked_;  // the mode at the start; an error turns mode_ off
   std::uint64_t const forks_;

@@ -7,6 +7,7 @@ documents and scripts."""
 
 import re
 
+import figures
 import tree
 
 NAMES = {
@@ -46,11 +47,11 @@ SENTENCE = re.compile(
     r"|(after|for|stays?|waits?) so long|(job|phase|task) at hand|stands twice)\b",
     re.IGNORECASE,
 )
-# In documents alone.
+# In documents alone, outside code and keys.
 IN_DOCUMENTS = re.compile(
-    r"\b((any|every|no|some)body|any more|at hand|said of|right behind"
-    r"|behind (an?|both|each|every|the) "
-    r"(bubble|capture|clos(e|ing)|edge|launch|opening|pair|pause|phase|replay|run)s?)\b",
+    r"\b((any|every|no|some)body|any more|at hand|said of|behind|before so long|so long before"
+    r"|(is|are|was|were) had|would make way|the more \w+ the more|is given at most|never will be|will be, but|far tamer"
+    r"|told as|what for|thereby)\b",
     re.IGNORECASE,
 )
 # In comments of folders that are free of these. A node of a graph may be `behind` another in code, not in a sentence.
@@ -68,12 +69,10 @@ def instead(word):
     return next(better for pattern, better in NAMES.items() if re.fullmatch(pattern, word))
 
 
-def phrases_for(name):
-    if name.suffix == ".md":
-        return SENTENCE, IN_DOCUMENTS
-    if name.suffix in tree.CODE and str(name).startswith(CLEAN):
-        return SENTENCE, IN_COMMENTS
-    return (SENTENCE,)
+def sentences(name, phrases, text):
+    for found in phrases.finditer(text):
+        number = text.count("\n", 0, found.start()) + 1
+        yield f"{name}:{number}: '{found.group()}': say it in a sentence that names who or what acts"
 
 
 def check(root):
@@ -92,12 +91,13 @@ def check(root):
                     f"{name}:{number}: {word.group()}: the glossary says {instead(word.group(1))}"
                     for word in NAME.finditer(line)
                 ]
-        for number, line in enumerate(tree.lines(root, name), start=1):
-            findings += [
-                f"{name}:{number}: '{found.group()}': say it in a sentence that names who or what acts"
-                for phrases in phrases_for(name)
-                for found in phrases.finditer(line)
-            ]
+        whole = "\n".join(tree.lines(root, name))
+        findings += sentences(name, SENTENCE, whole)
+        if name.suffix == ".md":
+            prose = figures.DEFINITION.sub("", figures.USE.sub(r"\1", figures.without_code(whole)))
+            findings += sentences(name, IN_DOCUMENTS, prose)
+        elif name.suffix in tree.CODE and str(name).startswith(CLEAN):
+            findings += sentences(name, IN_COMMENTS, whole)
     return findings, checked
 
 
