@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """measure_reserved_groups without a GPU: what it refuses, and what the program's exchange sees of a call from C.
-torch is a stand-in, and so is what the C library does with a device; torch_reserved_groups_test.py is the real thing."""
+torch and what the C library does with a device are stand-ins; torch_reserved_groups_test.py has the real ones."""
 
 import ctypes
 import gc
