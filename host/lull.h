@@ -11,17 +11,18 @@
  * and belong outside bubbles, best before training starts. In a forked child every call with a handle of its parent
  * returns LULL_ERROR_STATE at once and does nothing; it may make handles of its own.
  *
- * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. An
- * option struct with an unknown field that is not zero gives LULL_ERROR_ABI. A time of UINT64_MAX nanoseconds has no
- * end; only lull_pause_all returns LULL_TIMED_OUT after one day.
+ * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. In
+ * options 0 is the default and, where a comment says so, -1 is none. An option struct with an unknown field that is not
+ * zero gives LULL_ERROR_ABI. Times are in nanoseconds. A time to wait of UINT64_MAX has no end; only lull_pause_all
+ * returns LULL_TIMED_OUT after one day.
  *
  * Texts: `text` points to a buffer of `size` bytes. The call sets `*needed` to the text's length in bytes, with its
  * final zero. `needed` may be null, except where `text` is null and `size` is 0. In that case the call sets `*needed`
  * and writes no text. If the buffer is too small, the call writes no text and returns LULL_ERROR_SIZE.
  *
  * Streams are void*: a cudaStream_t or CUstream, null for the legacy default stream; on the threads executor a
- * lull_threads_stream*. The library carries a CUDA runtime of its own; both it and the program's work in the device's
- * primary context, so streams, memory and events are the same.
+ * lull_threads_stream* (lull_threads.h). The library carries a CUDA runtime of its own; both it and the program's work
+ * in the device's primary context, so streams, memory and events are the same.
  */
 #ifndef LULL_HOST_LULL_H
 #define LULL_HOST_LULL_H
@@ -34,7 +35,7 @@ extern "C" {
 #endif
 
 /* Changes when a program that was compiled before would no longer work; not with new fields at a struct's end. */
-#define LULL_ABI 1
+#define LULL_ABI 2
 
 typedef enum lull_status {
   LULL_OK = 0,
@@ -54,8 +55,6 @@ typedef enum lull_status {
 
 uint32_t lull_abi(void);        /* LULL_ABI of the library */
 char const* lull_version(void); /* "0.2.0" */
-/* "timed out", …, or "unknown status"; lives as long as the library. `status` is a lull_status. */
-char const* lull_status_text(int status);
 /* The calling thread's last error, at most 1,023 bytes: of its last call that returned an LULL_ERROR_…, else empty. */
 char const* lull_error_text(void);
 /* Text: every task that is linked in, with its options. */
@@ -104,20 +103,29 @@ typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } l
 /* One line, from any thread, also from inside lull_open, lull_close and lull_destroy; must not call Lull. */
 typedef void (*lull_log)(void* context, char const* line);
 
+/* How Lull treats a bubble. Not stable: the next version may have other fields, and its own choice is good for most
+   trainers. */
+typedef struct lull_tuning {
+  int32_t launch;         /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
+  int32_t team_width;     /* threads of a block on the threads executor; 0: one */
+  int64_t armed_ahead_ns; /* how long before its bubble a worker may wait for it on the device; at most 1,000 s; 0: Lull
+                             chooses; -1: workers are enqueued only when the bubble is open */
+  int64_t min_bubble_ns;  /* no side work where a site's last 8 bubbles were shorter; at most 1 s; 0: 30 us; -1: none is
+                             too short */
+  int64_t rest_ns;        /* side work stops this long before a bubble usually closes; at most 1 ms; 0: Lull chooses;
+                             -1: never */
+} lull_tuning;
+
 typedef struct lull_options {
-  uint32_t size;           /* sizeof(lull_options) */
-  uint32_t abi;            /* LULL_ABI */
-  int32_t executor;        /* lull_executor; any: cuda if a device answers, else threads */
-  int32_t device;          /* CUDA device */
-  int32_t mode;            /* lull_mode */
-  int32_t launch;          /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
-  int32_t reserved_groups; /* reserved groups of SMs: see lull_measure_reserved_groups; 0: two, which hold one NCCL
-                              kernel; -1: none */
-  int32_t processors;      /* at most so many SMs (cores) for workers; 0: all that are not kept off */
-  int32_t team_width;      /* threads of a block on the threads executor; 0: one */
-  /* How long before its bubble a worker may wait for it on the device, in microseconds, at most 1,000,000,000;
-     0: Lull chooses; -1: workers are enqueued only when the bubble is open. */
-  int32_t armed_ahead_us;
+  uint32_t size;               /* sizeof(lull_options) */
+  uint32_t abi;                /* LULL_ABI */
+  int32_t executor;            /* lull_executor; any: cuda if a device answers, else threads */
+  int32_t device;              /* CUDA device */
+  int32_t mode;                /* lull_mode */
+  int32_t reserved_groups;     /* reserved groups of SMs: see lull_measure_reserved_groups; 0: two, which hold one NCCL
+                                  kernel; -1: none */
+  int32_t processors;          /* at most so many SMs (cores) for workers; 0: all that are not kept off */
+  int32_t reserved;            /* must be 0 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
   /* The tasks to load at start, as "pagerank,compute"; captured graphs get workers for them. Options that select a
      task's code follow ':', separated by ';', as in "product:leave=saved;rows=64,compute"; quote a value with ',' or
@@ -131,19 +139,19 @@ typedef struct lull_options {
   double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
                           cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
                           before the first; where none was marked in 512 bubbles, openings at one site stand for marks.
-                          In captured graphs a mark counts for what the stream replays behind it */
+                          In captured graphs a mark counts for what the stream replays after it */
   uint64_t draw_seed;  /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`; another machine's: logged; null: none */
-  uint64_t min_bubble_ns; /* no side work where a site's last 8 bubbles were shorter; to 1 s; 0: 30 us; 1: any length */
-  int32_t rest_us;  /* side work rests so long before a bubble usually closes; to 1000; 0: Lull chooses; -1: never */
-  int32_t reserved; /* must be 0 */
+  lull_tuning tuning;     /* last: it may grow */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
-#define LULL_OPTIONS \
-  { sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define LULL_OPTIONS                                                                                  \
+  {                                                                                                   \
+    sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0 } \
+  }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The thread's current
    device stays what it was. At most 64 runtimes live at a time, one of which may harvest a CUDA device. */
@@ -152,14 +160,14 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime);
    with their handles. LULL_ERROR_STATE: a call inside did not leave within ten seconds. */
 lull_status lull_destroy(lull_runtime* runtime);
 
-/* LULL_MODE_OFF, _OBSERVE or _ON, as asked for or as the environment says; off after an error of the device. */
-lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
-/* Text: why the mode is off; empty where the program asked for that, or the mode is another. */
-lull_status lull_why_off(lull_runtime* runtime, char* text, size_t size, size_t* needed);
+/* LULL_MODE_OFF, _OBSERVE or _ON, as asked for or as the environment says; off after an error of the device. Text: why
+   the mode is off; empty where the program asked for that, or the mode is another. `text` and `needed` may both be
+   null: then only the mode is told. */
+lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode, char* text, size_t size, size_t* needed);
 
 /* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_resume_all. Jobs keep what they have
    done. LULL_TIMED_OUT: nothing is stopped. Waits for bubbles whose workers are enqueued already, so for the trainer's
-   stream. Each LULL_OK needs a release. */
+   stream. Each LULL_OK needs a lull_resume_all. */
 lull_status lull_pause_all(lull_runtime* runtime, uint64_t at_most_ns);
 /* Enqueue only. LULL_ERROR_STATE: nothing is paused. */
 lull_status lull_resume_all(lull_runtime* runtime);
@@ -167,11 +175,10 @@ lull_status lull_resume_all(lull_runtime* runtime);
    with `memory`: they leave the bubbles, what they hold is saved in `saved_bytes`, or the job goes back to where it was
    saved last, if time is short and it may; then their memory goes back to the driver. They go on when there is room, a
    second later or more, with the same bits. `*given` is what went back: less than `bytes` where jobs have no more, or
-   the time was over; more where a job has more, since all of one goes. Blocks for that; enqueues nothing on the
+   the time was over; more where a job has more, since all of one goes. `bytes` 0: what the device lacks of
+   reserve_bytes now, for an allocator that is about to ask the driver. Blocks for that; enqueues nothing on the
    trainer's streams. */
 lull_status lull_give_back(lull_runtime* runtime, uint64_t bytes, uint64_t at_most_ns, uint64_t* given);
-/* The same, of what the device lacks of reserve_bytes now: for an allocator that is about to ask the driver. */
-lull_status lull_keep_reserve(lull_runtime* runtime, uint64_t at_most_ns, uint64_t* given);
 /* Blocks until every job of the runtime is over; else returns LULL_TIMED_OUT. */
 lull_status lull_wait_all(lull_runtime* runtime, uint64_t at_most_ns);
 
@@ -224,28 +231,25 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream);
 /* Enqueue only. Whether a job stands ready for a bubble on this stream now: 0 or 1. Takes nothing for the stream. */
 lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
-/* Enqueue only. Marks where a training step ends and the next begins, on the training stream; nothing under capture. */
-lull_status lull_step(lull_runtime* runtime, void* stream);
-/* The same. `number`: of the step that begins, the same for all ranks; lull_step has the last one's plus 1, from 0. A
-   rank that starts later, or again, says where the others are. After a trainer goes back, numbers come again. */
-lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number);
-/* Costs no call to the device. The step under way is not like others: the time until the next lull_step is not counted,
-   and with a bound there is no side work in bubbles that are opened until then. Before a validation or a checkpoint. */
-lull_status lull_skip_step(lull_runtime* runtime);
+#define LULL_NEXT_STEP UINT64_MAX       /* the last step's number plus 1; the first is 0 */
+#define LULL_SKIP_STEP (UINT64_MAX - 1) /* the step under way is not like others */
+/* Enqueue only. Marks where a training step ends and the next begins, on the training stream; nothing under capture.
+   `number`: of the step that begins, the same for all ranks, or LULL_NEXT_STEP. A rank that starts later, or again,
+   says where the others are. After a trainer goes back, numbers come again. LULL_SKIP_STEP, before a validation or a
+   checkpoint, marks nothing and does not use `stream`: the time until the next mark is not counted, and with a bound
+   there is no side work in bubbles that are opened until then. */
+lull_status lull_step(lull_runtime* runtime, void* stream, uint64_t number);
 
 /* Costs no call to the device. Changes max_slowdown: above 0 and at most 1; 0: no bound, from now on. No side work then
    runs before the next step, and what was learnt is forgotten. Nothing if it is so already, or the mode is not on. */
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
-/* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
-   name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
+/* Costs no call to the device. With a bound: the assumed slowdown of a step in which jobs of that name run, as a share.
+   Until it is measured, a job with a higher assumed slowdown starts in fewer steps. At most 64 names. */
 lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double slowdown);
-/* How much longer steps take in which only jobs of that name ran, with all SMs: low end, estimate, high end of the 95 %
-   interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
-lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]);
 
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
-  int32_t is_known;  /* 1: the slowdown is known; 0: its three values are 0 */
+  int32_t is_known;  /* 1: the slowdown is known; 0: not yet, or there is no bound, and its three values are 0 */
   uint64_t begun;    /* steps that were marked, or openings at one site where none is, since the bound was set */
   uint64_t timed;    /* … whose lengths are known */
   uint64_t total_ns; /* … of these, together */
@@ -261,8 +265,9 @@ typedef struct lull_steps {
   uint64_t halved;        /* steps in which it has half of its blocks, as a trial or to do more in all */
 } lull_steps;
 
-/* Costs no call to the device. Lengths are read some milliseconds after a step's end. */
-lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps);
+/* Costs no call to the device. Lengths are read some milliseconds after a step's end. `name`: the slowdown is that of
+   steps in which only jobs of that name ran, with all SMs; null: of all with side work. */
+lull_status lull_get_steps(lull_runtime* runtime, char const* name, lull_steps* steps);
 
 /* ---- jobs ---- */
 
@@ -278,7 +283,7 @@ typedef struct lull_job_options {
      file. Without a `name` the second job of a task has NAME-2. While it is saved, a job is paused and its memory
      stays; resuming and destroying wait for that. A save that fails is logged, and tried again. */
   char const* checkpoint;
-  uint64_t checkpoint_every_ns; /* 0: 60 s; UINT64_MAX: at its end alone; at most a fifth of the job's time */
+  int64_t checkpoint_every_ns; /* 0: 60 s; -1: at its end alone; saves take at most a fifth of the job's time */
 } lull_job_options;
 
 typedef enum lull_job_state {
@@ -311,12 +316,11 @@ typedef struct lull_job_status {
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job);
 
 /* Device memory of a job, which can give way to the trainer and come back: what a thread takes by lull_pool_allocate
-   between lull_memory_enter and lull_memory_leave, which nest. At most 4,096 live at a time. A job that was submitted
-   with one keeps it. LULL_ERROR_STATE: the thread has entered none. */
+   after lull_memory_enter. Null leaves the one that the thread entered last; they nest. At most 4,096 live at a time. A
+   job that was submitted with one keeps it. LULL_ERROR_STATE: the thread has entered none. */
 typedef struct lull_memory lull_memory;
 lull_status lull_memory_create(lull_memory** memory);
 lull_status lull_memory_enter(lull_memory* memory);
-lull_status lull_memory_leave(void);
 lull_status lull_memory_destroy(lull_memory* memory);
 
 /* How a CUDA graph runs as side work: lull_graph_options options = LULL_GRAPH_OPTIONS; */
@@ -326,7 +330,7 @@ typedef struct lull_graph_options {
   uint64_t steps;         /* how often the graph runs, at least 1; a step is a round. The job ends in a bubble */
   uint64_t segment_ns;    /* about what a bubble that closes waits for, but for longer nodes; 0: 100,000 */
   uint64_t node_limit_ns; /* a graph with a node that takes longer is refused; 0: 2,000,000, or segment_ns if more */
-  int32_t is_fed;         /* not 0: a step behind the first begins only when lull_job_feed has said so */
+  int32_t is_fed;         /* not 0: a step after the first begins only when lull_job_feed has said so */
   int32_t no_hint;        /* not 0: it uses the gate alone, and not how long bubbles were lately */
   char const* name;       /* for reports; null: "graph" */
   lull_memory* memory;    /* what may give way, of no other job that is not over; null: nothing */
@@ -383,15 +387,6 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, size_t size, siz
    and handle go back before the runtime ends. LULL_TIMED_OUT: a block still works on it; it is cancelled, and its
    handle stays valid. */
 lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
-
-/* ---- a trainer's stream on CPU threads, for tests and demonstrations without a GPU ---- */
-
-typedef struct lull_threads_stream lull_threads_stream;
-lull_status lull_threads_stream_create(lull_threads_stream** stream); /* at most 256 live at a time */
-/* Enqueues a kernel that takes so long, at most 10 seconds. Does not block. */
-lull_status lull_threads_stream_sleep(lull_threads_stream* stream, uint64_t ns);
-lull_status lull_threads_stream_synchronize(lull_threads_stream* stream); /* blocks until all has run */
-lull_status lull_threads_stream_destroy(lull_threads_stream* stream);     /* runs what is queued first */
 
 #ifdef __cplusplus
 }

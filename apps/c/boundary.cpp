@@ -127,37 +127,3 @@ void detail::fill(void* into, void const* values, std::size_t known, char const*
 }  // namespace lull::c
 
 extern "C" char const* lull_error_text(void) { return lull::c::last_error; }
-
-extern "C" char const* lull_status_text(int status) {
-  char const* const unknown = "unknown status";
-  if (status < LULL_OK || status > LULL_ERROR_SLOW_NODE) return unknown;  // beyond the enumeration's range
-  switch (static_cast<lull_status>(status)) {  // without a default: the compiler names a status that is missing
-    case LULL_OK:
-      return "ok";
-    case LULL_TIMED_OUT:
-      return "timed out";
-    case LULL_ERROR_ARGUMENT:
-      return "bad argument";
-    case LULL_ERROR_HANDLE:
-      return "not a live handle";
-    case LULL_ERROR_ABI:
-      return "another ABI";
-    case LULL_ERROR_STATE:
-      return "not possible in this state";
-    case LULL_ERROR_SIZE:
-      return "text larger than its buffer";
-    case LULL_ERROR_INPUT:
-      return "bad input";
-    case LULL_ERROR_LIMIT:
-      return "a limit is reached";
-    case LULL_ERROR_DEVICE:
-      return "the device failed";
-    case LULL_ERROR_INTERNAL:
-      return "internal error";
-    case LULL_ERROR_EXCHANGE:
-      return "the program's exchange failed";
-    case LULL_ERROR_SLOW_NODE:
-      return "a node of the graph takes too long";
-  }
-  return unknown;
-}

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/host/lull_threads.h>
 #include <lull/apps/c/boundary.hpp>
 #include <lull/apps/c/handle_table.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>

@@ -114,7 +114,9 @@ struct named_checkpoints {
 std::shared_ptr<job_saver> saver_of(held_job const& job, task_request const& request, task_owner& owner,
                                     std::string const& name, lull_job_options const& asked) {
   if (asked.checkpoint == nullptr) return nullptr;
-  auto const every = asked.checkpoint_every_ns != 0 ? nanoseconds_of(asked.checkpoint_every_ns) : between_saves;
+  std::chrono::nanoseconds every = between_saves;
+  if (asked.checkpoint_every_ns == -1) every = std::chrono::nanoseconds::max();  // at its end alone
+  if (asked.checkpoint_every_ns > 0) every = std::chrono::nanoseconds{asked.checkpoint_every_ns};
   auto const made = std::make_shared<named_checkpoints>(asked, name, every, request, owner, *job.executor);
   return {made, &made->saves};
 }
@@ -236,13 +238,11 @@ lull_status lull_memory_create(lull_memory** memory) {
 
 lull_status lull_memory_enter(lull_memory* memory) {
   return guarded("lull_memory_enter", [&] {
-    auto const entered = alive<memory_table>(memory);
-    scopes().push_back(std::make_unique<job_memory::scope>(*entered));
-  });
-}
-
-lull_status lull_memory_leave(void) {
-  return guarded("lull_memory_leave", [&] {
+    if (memory != nullptr) {
+      auto const entered = alive<memory_table>(memory);
+      scopes().push_back(std::make_unique<job_memory::scope>(*entered));
+      return;
+    }
     if (scopes().empty()) throw refusal{LULL_ERROR_STATE, "this thread has entered no memory that it has not left"};
     scopes().pop_back();
   });

@@ -15,9 +15,6 @@ namespace lull::c {
 
 namespace {
 
-constexpr std::int32_t max_armed_ahead_us =
-    std::chrono::duration_cast<std::chrono::duration<std::int32_t, std::micro>>(max_armed_ahead).count();
-
 /// Tasks whose options do not tell them apart share a type; it is loaded once.
 void add(std::vector<task_type>& types, task_type const& type) {
   bool const known = std::any_of(types.begin(), types.end(), [&](task_type const& each) {
@@ -38,24 +35,13 @@ std::vector<task_type> types_of(char const* tasks) {
   return types;
 }
 
-std::optional<std::chrono::nanoseconds> armed_ahead(std::int32_t us) {
-  if (in_range(us, -1, max_armed_ahead_us, "options->armed_ahead_us") == 0) return std::nullopt;
-  return std::chrono::microseconds{std::max(us, 0)};
-}
-
-std::chrono::nanoseconds rest_before_close(std::int32_t us) {
-  constexpr auto most = static_cast<std::int32_t>(max_rest_before_close / std::chrono::microseconds{1});
-  if (in_range(us, -1, most, "options->rest_us") == 0) return default_rest_before_close;
-  return std::chrono::microseconds{std::max(us, 0)};
-}
-
-std::chrono::nanoseconds min_bubble(std::uint64_t ns) {
-  auto const max_ns = static_cast<std::uint64_t>(max_min_bubble.count());
-  if (ns > max_ns) {
-    throw refusal{LULL_ERROR_ARGUMENT,
-                  "options->min_bubble_ns is " + std::to_string(ns) + ": it is at most " + std::to_string(max_ns)};
-  }
-  return std::chrono::nanoseconds{static_cast<std::int64_t>(ns)};
+/// A time of an option: 0 is the default, -1 none at all, which is given as 0. Throws a refusal.
+std::chrono::nanoseconds time_of(std::int64_t ns, std::chrono::nanoseconds fallback, std::chrono::nanoseconds most,
+                                 char const* name) {
+  if (ns == 0) return fallback;
+  if (ns >= -1 && ns <= most.count()) return std::chrono::nanoseconds{std::max<std::int64_t>(ns, 0)};
+  throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(ns) + ": it must be -1, or 0 to " +
+                                         std::to_string(most.count())};
 }
 
 }  // namespace
@@ -71,15 +57,19 @@ runtime_options read_options(lull_options const& asked) {
   int const reserved_groups = at_least(asked.reserved_groups, -1, "options->reserved_groups");
   if (reserved_groups != 0) made.executor.reserved_groups = std::max(reserved_groups, 0);
   made.executor.processors = at_least(asked.processors, 0, "options->processors");
-  if (at_least(asked.team_width, 0, "options->team_width") != 0) made.executor.team_width = asked.team_width;
-  made.tuning.armed_ahead = armed_ahead(asked.armed_ahead_us);
-  if (asked.min_bubble_ns != 0) made.tuning.min_bubble = min_bubble(asked.min_bubble_ns);
-  made.tuning.rest_before_close = rest_before_close(asked.rest_us);
+  lull_tuning const& tuning = asked.tuning;
+  if (at_least(tuning.team_width, 0, "options->tuning.team_width") != 0) made.executor.team_width = tuning.team_width;
+  if (tuning.armed_ahead_ns != 0)
+    made.tuning.armed_ahead = time_of(tuning.armed_ahead_ns, {}, max_armed_ahead, "options->tuning.armed_ahead_ns");
+  made.tuning.min_bubble =
+      time_of(tuning.min_bubble_ns, default_min_bubble, max_min_bubble, "options->tuning.min_bubble_ns");
+  made.tuning.rest_before_close =
+      time_of(tuning.rest_ns, default_rest_before_close, max_rest_before_close, "options->tuning.rest_ns");
   made.executor.memory_limit_bytes = asked.memory_limit_bytes;
   auto const mode = one_of<lull_mode>(asked.mode, 4, "options->mode");
   if (mode == LULL_MODE_OFF) made.mode = runtime_mode::off;
   if (mode == LULL_MODE_OBSERVE) made.mode = runtime_mode::observe;
-  bool const at_open = one_of<lull_launch>(asked.launch, 2, "options->launch") == LULL_LAUNCH_AT_OPEN;
+  bool const at_open = one_of<lull_launch>(tuning.launch, 2, "options->tuning.launch") == LULL_LAUNCH_AT_OPEN;
   made.tuning.launch = at_open ? launch_time::at_open : launch_time::at_close;
   made.executor.reserve_bytes = asked.reserve_bytes;
   made.saved_bytes = asked.saved_bytes;

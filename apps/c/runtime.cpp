@@ -130,18 +130,12 @@ lull_status lull_destroy(lull_runtime* runtime) {
   });
 }
 
-lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode) {
+lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode, char* text, std::size_t size, std::size_t* needed) {
   return guarded("lull_get_mode", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(mode, "mode");
     *mode = in_c(side->side->mode());
-  });
-}
-
-lull_status lull_why_off(lull_runtime* runtime, char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_why_off", [&] {
-    auto const side = alive<runtime_table>(runtime);
-    give(side->side->why_off(), text, size, needed);
+    if (text != nullptr || needed != nullptr) give(side->side->why_off(), text, size, needed);
   });
 }
 
@@ -171,15 +165,9 @@ lull_status lull_give_back(lull_runtime* runtime, std::uint64_t bytes, std::uint
   return guarded("lull_give_back", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(given, "given");
-    *given = side->side->memory().give_back(bytes, nanoseconds_of(at_most_ns));
-  });
-}
-
-lull_status lull_keep_reserve(lull_runtime* runtime, std::uint64_t at_most_ns, std::uint64_t* given) {
-  return guarded("lull_keep_reserve", [&] {
-    auto const side = alive<runtime_table>(runtime);
-    require(given, "given");
-    *given = side->side->memory().keep_reserve(nanoseconds_of(at_most_ns));
+    auto const at_most = nanoseconds_of(at_most_ns);
+    runtime_memory memory = side->side->memory();
+    *given = bytes == 0 ? memory.keep_reserve(at_most) : memory.give_back(bytes, at_most);
   });
 }
 
@@ -277,24 +265,13 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
   });
 }
 
-lull_status lull_step(lull_runtime* runtime, void* stream) {
+lull_status lull_step(lull_runtime* runtime, void* stream, std::uint64_t number) {
   return guarded("lull_step", [&] {
     auto const side = alive<runtime_table>(runtime);
+    if (number == LULL_SKIP_STEP) return side->side->skip_step();
     trainer_stream const on{*side, stream};
-    side->side->step(on);
+    side->side->step(on, number == LULL_NEXT_STEP ? std::nullopt : std::optional{number});
   });
-}
-
-lull_status lull_step_number(lull_runtime* runtime, void* stream, uint64_t number) {
-  return guarded("lull_step_number", [&] {
-    auto const side = alive<runtime_table>(runtime);
-    trainer_stream const on{*side, stream};
-    side->side->step(on, number);
-  });
-}
-
-lull_status lull_skip_step(lull_runtime* runtime) {
-  return guarded("lull_skip_step", [&] { alive<runtime_table>(runtime)->side->skip_step(); });
 }
 
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown) {
@@ -310,28 +287,15 @@ lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double
   });
 }
 
-lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]) {
-  return guarded("lull_get_slowdown", [&] {
-    auto const side = alive<runtime_table>(runtime);
-    require(name, "name");
-    require(interval, "interval");
-    auto const known = side->side->steps().slowdown_of(name);
-    if (!known) return LULL_TIMED_OUT;
-    interval[0] = known->low;
-    interval[1] = known->estimate;
-    interval[2] = known->high;
-    return LULL_OK;
-  });
-}
-
-lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
+lull_status lull_get_steps(lull_runtime* runtime, char const* name, lull_steps* steps) {
   return guarded("lull_get_steps", [&] {
     auto const side = alive<runtime_table>(runtime);
     step_report const now = side->side->steps().report();
-    slowdown_interval const slowdown = now.slowdown.value_or(slowdown_interval{});
+    auto const known = name == nullptr ? now.slowdown : side->side->steps().slowdown_of(name);
+    slowdown_interval const slowdown = known.value_or(slowdown_interval{});
     fill(steps,
          lull_steps{.size = 0,
-                    .is_known = now.slowdown ? 1 : 0,
+                    .is_known = known ? 1 : 0,
                     .begun = now.begun,
                     .timed = now.timed,
                     .total_ns = static_cast<std::uint64_t>(now.total.count()),

@@ -2,7 +2,7 @@
 /* Side work in a trainer's bubbles, from C; on CPU threads, which stand for a GPU. */
 #include <stdio.h>
 
-#include <lull/host/lull.h>
+#include <lull/host/lull_threads.h>
 
 static int failed(char const* what) {
   fprintf(stderr, "%s: %s\n", what, lull_error_text());

@@ -37,13 +37,13 @@ class Tuning:
     rest_before_close: float | None = None
     launch: str = "at_close"
 
-    def _in_c(self) -> dict[str, int]:
-        return {
-            "launch": one_of("launch", self.launch, _LAUNCHES),
-            "armed_ahead_us": _us_or_never("armed_ahead", self.armed_ahead, MAX_ARMED_AHEAD_S),
-            "min_bubble_ns": _min_bubble_ns(self.min_bubble),
-            "rest_us": _us_or_never("rest_before_close", self.rest_before_close, MAX_REST_S),
-        }
+    def _in_c(self) -> Any:
+        return binding.Tuning(
+            launch=one_of("launch", self.launch, _LAUNCHES),
+            armed_ahead_ns=_ns_or_none("armed_ahead", self.armed_ahead, MAX_ARMED_AHEAD_S),
+            min_bubble_ns=_ns_or_none("min_bubble", self.min_bubble, MAX_MIN_BUBBLE_S),
+            rest_ns=_ns_or_none("rest_before_close", self.rest_before_close, MAX_REST_S),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Options:
     report: str | os.PathLike[str] | None = None
     tuning: Tuning = Tuning()
 
-    def _in_c(self) -> binding.Options:
+    def _in_c(self) -> Any:
         """Raises ArgumentError, which names the option, for what the C library cannot take."""
         return binding.Options(
             size=ctypes.sizeof(binding.Options),
@@ -107,7 +107,7 @@ class Options:
             max_slowdown=self.max_slowdown,
             draw_seed=self.draw_seed,
             profile=None if self.profile is None else os.fsencode(self.profile),
-            **self.tuning._in_c(),
+            tuning=self.tuning._in_c(),
         )
 
     def _of_a_job(self) -> dict[str, Any]:
@@ -145,22 +145,10 @@ def bytes_of(name: str, value: int) -> int:
     return value
 
 
-def _refuse_outside(name, seconds, most):
+def _ns_or_none(name, seconds, most):
+    """As the C library takes it: 0: Lull chooses, -1: none at all."""
+    if seconds is None:
+        return 0
     if not 0 <= seconds <= most:  # NaN, too
         raise ArgumentError(f"{name} is {seconds} seconds: it must be 0 to {most}, or None")
-
-
-def _us_or_never(name, seconds, most):
-    """As the C library takes it: 0: Lull chooses, -1: never, or not before the bubble is open."""
-    if seconds is None:
-        return 0
-    _refuse_outside(name, seconds, most)
-    return max(round(seconds * 1e6), 1) if seconds else -1
-
-
-def _min_bubble_ns(seconds):
-    """As the C library takes it, where 0 stands for its own choice."""
-    if seconds is None:
-        return 0
-    _refuse_outside("min_bubble", seconds, MAX_MIN_BUBBLE_S)
-    return max(in_ns(seconds), 1)
+    return max(round(seconds * 1e9), 1) if seconds else -1

@@ -230,12 +230,7 @@ class Runtime(Made):
 
     def keep_reserve(self, seconds: float = 10) -> int:
         """As `give_back`, of what the device lacks of `reserve_bytes` now."""
-        if self._is_parents:
-            return 0
-        given = ctypes.c_uint64()
-        left_ns = self._left_after_settling(seconds)
-        check(self._library.lull_keep_reserve(self._handle, left_ns, ctypes.byref(given)))
-        return given.value
+        return 0 if self._is_parents else self._give_back(0, seconds)
 
     def _left_after_settling(self, seconds):
         """Jobs that are over give back first. Returns the nanoseconds that are left: at least half, since a job may
@@ -249,14 +244,16 @@ class Runtime(Made):
         if self._is_parents:
             return "off"
         mode = ctypes.c_int()
-        check(self._library.lull_get_mode(self._handle, ctypes.byref(mode)))
+        check(self._library.lull_get_mode(self._handle, ctypes.byref(mode), None, 0, None))
         return ("off", "observe", "on")[mode.value - 1]
 
     @property
     def why_off(self) -> str:
         """Why the mode is off: what was found at the start, or the error that turned it off. Empty: it is not, or that
         was asked for."""
-        return "" if self._handle is None or self._is_parents else text_of(self._library.lull_why_off, self._handle)
+        if self._handle is None or self._is_parents:
+            return ""
+        return text_of(self._library.lull_get_mode, self._handle, ctypes.byref(ctypes.c_int()))
 
     def _warn_if_off(self):
         """Once; raises nothing."""
@@ -296,17 +293,14 @@ class Runtime(Made):
         """Marks where a training step ends and the next begins, on the stream that trains, an integer."""
         if self._is_parents:
             return
-        if number is None:
-            check(self._library.lull_step(self._handle, stream))
-        elif 0 <= number < 1 << 64:
-            check(self._library.lull_step_number(self._handle, stream, number))
-        else:
-            raise ArgumentError(f"number is {number}: it must be at least 0 and below 2**64")
+        if number is not None and not 0 <= number < binding.SKIP_STEP:
+            raise ArgumentError(f"number is {number}: it must be at least 0 and below 2**64 - 2")
+        check(self._library.lull_step(self._handle, stream, binding.NEXT_STEP if number is None else number))
 
     def skip_step(self) -> None:
         """The time until the next step is not counted."""
         if not self._is_parents:
-            check(self._library.lull_skip_step(self._handle))
+            check(self._library.lull_step(self._handle, None, binding.SKIP_STEP))
 
     def bound_slowdown(self, max_slowdown: float) -> None:
         """Changes the bound; 0: none."""
@@ -322,21 +316,26 @@ class Runtime(Made):
 
     def slowdown(self, name: str) -> tuple[float, float, float] | None:
         """Of steps in which jobs of that name ran and no others: low end, estimate, high end; None: not known yet."""
-        found = (ctypes.c_double * 3)()
-        known = not self._is_parents and check(self._library.lull_get_slowdown(self._handle, name.encode(), found))
-        return (found[0], found[1], found[2]) if known else None
+        if self._is_parents:
+            return None
+        now = self._steps(name.encode())
+        return (now.slowdown_low, now.slowdown, now.slowdown_high) if now.is_known else None
 
     def steps(self) -> dict[str, float]:
         """The steps that were marked, as a dictionary; host/lull.h says what each value means. What is not known yet
         is not there."""
         if self._is_parents:
             return {}
-        now = binding.Steps(size=ctypes.sizeof(binding.Steps))
-        check(self._library.lull_get_steps(self._handle, ctypes.byref(now)))
+        now = self._steps(None)
         unknown = [] if now.is_known else ["slowdown", "slowdown_low", "slowdown_high"]
         unknown += [] if now.steps_to_know else ["noise", "steps_to_know"]
         names = [name for name, *_ in binding.Steps._fields_]
         return {name: getattr(now, name) for name in names if name not in ("size", "is_known", *unknown)}
+
+    def _steps(self, name):
+        now = binding.Steps(size=ctypes.sizeof(binding.Steps))
+        check(self._library.lull_get_steps(self._handle, name, ctypes.byref(now)))
+        return now
 
     def open(self, site: bytes, stream: int) -> int:
         """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble
@@ -354,12 +353,14 @@ class Runtime(Made):
     def give_back(self, bytes: int, seconds: float = 10) -> int:
         """Asks jobs for device memory, the lowest first. Returns how many bytes went back to the driver within so many
         seconds. Jobs that are over give back first, for half of that time at most."""
-        if self._is_parents:
-            return 0
-        given = ctypes.c_uint64()
         wanted = bytes_of("bytes", bytes)
+        return 0 if self._is_parents or wanted == 0 else self._give_back(wanted, seconds)
+
+    def _give_back(self, bytes, seconds):
+        """0: what the reserve lacks."""
+        given = ctypes.c_uint64()
         left_ns = self._left_after_settling(seconds)
-        check(self._library.lull_give_back(self._handle, wanted, left_ns, ctypes.byref(given)))
+        check(self._library.lull_give_back(self._handle, bytes, left_ns, ctypes.byref(given)))
         return given.value
 
     def wait_all(self, seconds: float | None = None) -> bool:

@@ -63,7 +63,7 @@ class StepMemory:
         try:
             yield
         finally:
-            check(load().lull_memory_leave())
+            check(load().lull_memory_enter(None))
 
     def release(self) -> None:
         """After the last graph that was captured with it."""

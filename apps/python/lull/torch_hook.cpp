@@ -8,19 +8,19 @@
 
 namespace {
 
-using keep_reserve = int (*)(void* runtime, std::uint64_t at_most_ns, std::uint64_t* given);
+using lull_give_back = int (*)(void* runtime, std::uint64_t bytes, std::uint64_t at_most_ns, std::uint64_t* given);
 
 constexpr std::uint64_t at_most_ns = 5'000'000'000;
 
-std::atomic<keep_reserve> call{nullptr};
+std::atomic<lull_give_back> call{nullptr};
 std::atomic<void*> side{nullptr};  // a handle, which the call looks up: it may have ended
 
 class give_back final : public c10::FreeMemoryCallback {
  public:
   bool Execute() override {
-    keep_reserve const asked = call.load();
+    lull_give_back const asked = call.load();
     std::uint64_t given = 0;
-    return asked != nullptr && asked(side.load(), at_most_ns, &given) == 0 && given != 0;
+    return asked != nullptr && asked(side.load(), 0, at_most_ns, &given) == 0 && given != 0;
   }
 };
 
@@ -32,5 +32,5 @@ REGISTER_FREE_MEMORY_CALLBACK(lull, give_back)
 
 extern "C" __attribute__((visibility("default"))) void lull_torch_hook(void* function, void* runtime) {
   side = runtime;
-  call = reinterpret_cast<keep_reserve>(function);
+  call = reinterpret_cast<lull_give_back>(function);
 }

@@ -37,7 +37,7 @@ def install(runtime: ctypes.c_void_p) -> None:
     library = _built()
     library.lull_torch_hook.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.lull_torch_hook.restype = None
-    library.lull_torch_hook(ctypes.cast(load().lull_keep_reserve, ctypes.c_void_p), runtime)
+    library.lull_torch_hook(ctypes.cast(load().lull_give_back, ctypes.c_void_p), runtime)
 
 
 def remove() -> None:

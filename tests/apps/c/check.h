@@ -3,7 +3,7 @@
 #ifndef LULL_TESTS_C_CHECK_H
 #define LULL_TESTS_C_CHECK_H
 
-#include <lull/host/lull.h> /* first: it needs nothing before it */
+#include <lull/host/lull_threads.h> /* first: it needs nothing before it */
 
 #include <stdio.h>
 #include <stdlib.h>

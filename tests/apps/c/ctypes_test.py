@@ -6,7 +6,7 @@ It writes the structures of lull.h out once more: what it tests is that a strang
 import ctypes
 import sys
 
-LULL_ABI = 1
+LULL_ABI = 2
 TIMED_OUT, ERROR_HANDLE, ERROR_ABI = 1, 3, 4
 EXECUTOR_THREADS = 1
 FINISHED = 3
@@ -22,11 +22,9 @@ class Options(ctypes.Structure):
                 "executor",
                 "device",
                 "mode",
-                "launch",
                 "reserved_groups",
                 "processors",
-                "team_width",
-                "armed_ahead_us",
+                "reserved",
             )
         ),
         ("memory_limit_bytes", ctypes.c_uint64),

@@ -17,7 +17,7 @@ static void jobs_run_in_bubbles(void) {
   int ready = 0;
   int tries;
 
-  CHECK_OK(lull_get_mode(side, &mode));
+  CHECK_OK(lull_get_mode(side, &mode, NULL, 0, NULL));
   CHECK(mode == LULL_MODE_ON);
   CHECK_OK(lull_threads_stream_create(&stream));
   CHECK_OK(lull_submit(side, "compute:items=64,rounds=20,fma=200", &first, &compute));
@@ -142,7 +142,7 @@ static void bubbles_are_observed(void) {
   size_t needed = 0;
   int tries;
 
-  CHECK_OK(lull_get_mode(side, &mode));
+  CHECK_OK(lull_get_mode(side, &mode, NULL, 0, NULL));
   CHECK(mode == LULL_MODE_OBSERVE);
   CHECK_OK(lull_threads_stream_create(&stream));
   CHECK_OK(lull_open(side, stream, "outer", &outer));
@@ -216,7 +216,7 @@ static void nothing_happens_when_off(void) {
   lull_bubble bubble = 1;
   lull_mode mode;
 
-  CHECK_OK(lull_get_mode(side, &mode));
+  CHECK_OK(lull_get_mode(side, &mode, NULL, 0, NULL));
   CHECK(mode == LULL_MODE_OFF);
   CHECK_OK(lull_threads_stream_create(&stream));
   CHECK_OK(lull_open(side, stream, "receive", &bubble));

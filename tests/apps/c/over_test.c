@@ -150,7 +150,7 @@ static void jobs_that_never_run_are_off(lull_mode mode) {
   int i;
 
   graph.is_fed = 1;
-  CHECK_OK(lull_why_off(side, text, sizeof text, &needed));
+  CHECK_OK(lull_get_mode(side, &mode, text, sizeof text, &needed));
   CHECK(needed == 1 && text[0] == '\0');                                            /* as asked for */
   CHECK_OK(lull_submit(side, "pagerank:graph=/nowhere/at-all.el", NULL, &jobs[0])); /* nothing is read */
   CHECK_OK(lull_submit_graph(side, &stands_for_one, &graph, &jobs[1]));

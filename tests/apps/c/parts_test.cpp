@@ -46,41 +46,41 @@ std::size_t loaded(char const* tasks) {
 TEST(options, say_how_long_a_worker_may_wait) {
   lull_options asked = on_threads();
   EXPECT_FALSE(read_options(asked).tuning.armed_ahead.has_value());
-  asked.armed_ahead_us = -1;
+  asked.tuning.armed_ahead_ns = -1;
   EXPECT_EQ(read_options(asked).tuning.armed_ahead, 0ns);
-  for (std::int32_t const us : {1, 250, 1'000'000'000}) {
-    asked.armed_ahead_us = us;
-    EXPECT_EQ(read_options(asked).tuning.armed_ahead, std::chrono::microseconds{us});
+  for (std::int64_t const ns : {std::int64_t{1}, std::int64_t{250'000}, std::int64_t{1'000'000'000'000}}) {
+    asked.tuning.armed_ahead_ns = ns;
+    EXPECT_EQ(read_options(asked).tuning.armed_ahead, std::chrono::nanoseconds{ns});
   }
-  for (std::int32_t const us :
-       {-2, std::numeric_limits<std::int32_t>::min(), 1'000'000'001, std::numeric_limits<std::int32_t>::max()}) {
-    asked.armed_ahead_us = us;
-    EXPECT_THROW(read_options(asked), refusal) << us;
+  for (std::int64_t const ns : {std::int64_t{-2}, std::numeric_limits<std::int64_t>::min(),
+                                std::int64_t{1'000'000'000'001}, std::numeric_limits<std::int64_t>::max()}) {
+    asked.tuning.armed_ahead_ns = ns;
+    EXPECT_THROW(read_options(asked), refusal) << ns;
   }
 }
 
 TEST(options, say_below_which_length_bubbles_are_passed_over) {
   lull_options asked = on_threads();
   EXPECT_EQ(read_options(asked).tuning.min_bubble, default_min_bubble);
-  for (std::uint64_t const ns : {std::uint64_t{1}, std::uint64_t{100'000}, std::uint64_t{1'000'000'000}}) {
-    asked.min_bubble_ns = ns;
-    EXPECT_EQ(read_options(asked).tuning.min_bubble, std::chrono::nanoseconds{ns});
+  for (auto const& [ns, found] : {std::pair{-1, 0ns}, {1, 1ns}, {100'000, 100us}, {1'000'000'000, 1s}}) {
+    asked.tuning.min_bubble_ns = ns;
+    EXPECT_EQ(read_options(asked).tuning.min_bubble, found);
   }
-  for (std::uint64_t const ns : {std::uint64_t{1'000'000'001}, std::numeric_limits<std::uint64_t>::max()}) {
-    asked.min_bubble_ns = ns;
+  for (std::int64_t const ns : {std::int64_t{-2}, std::int64_t{1'000'000'001}}) {
+    asked.tuning.min_bubble_ns = ns;
     EXPECT_THROW(read_options(asked), refusal) << ns;
   }
 }
 
 TEST(options, say_how_long_before_a_close_side_work_rests) {
   lull_options asked = on_threads();
-  for (auto const& [us, found] : {std::pair{0, default_rest_before_close}, {-1, 0ns}, {1, 1us}, {1000, 1ms}}) {
-    asked.rest_us = us;
-    EXPECT_EQ(read_options(asked).tuning.rest_before_close, found) << us;
+  for (auto const& [ns, found] : {std::pair{0, default_rest_before_close}, {-1, 0ns}, {1, 1ns}, {1'000'000, 1ms}}) {
+    asked.tuning.rest_ns = ns;
+    EXPECT_EQ(read_options(asked).tuning.rest_before_close, found) << ns;
   }
-  for (std::int32_t const us : {-2, 1001}) {
-    asked.rest_us = us;
-    EXPECT_THROW(read_options(asked), refusal) << us;
+  for (std::int64_t const ns : {-2, 1'000'001}) {
+    asked.tuning.rest_ns = ns;
+    EXPECT_THROW(read_options(asked), refusal) << ns;
   }
 }
 

@@ -91,7 +91,7 @@ class public_calls : public testing::Test {
     lull_open(side_, busy_, "receive", &bubble);
     lull_threads_stream_sleep(busy_, 1'000'000);  // worth a worker
     lull_close(side_, bubble, busy_);
-    lull_step(side_, busy_);
+    lull_step(side_, busy_, LULL_NEXT_STEP);
     lull_threads_stream_synchronize(busy_);
   }
 
@@ -113,15 +113,13 @@ class public_calls : public testing::Test {
     std::vector<public_call> all{
         {"lull_abi", [] { return lull_abi() == LULL_ABI ? LULL_OK : LULL_ERROR_ABI; }},
         {"lull_version", [] { return lull_version() != nullptr ? LULL_OK : LULL_ERROR_INTERNAL; }},
-        {"lull_status_text", [] { return lull_status_text(LULL_OK) != nullptr ? LULL_OK : LULL_ERROR_INTERNAL; }},
         {"lull_error_text", [] { return *lull_error_text() == 0 ? LULL_OK : LULL_ERROR_INTERNAL; }},
         {"lull_tasks", [] { return with_text([](auto... text) { return lull_tasks(text...); }); }},
         {"lull_get_mode",
          [this] {
            lull_mode mode = LULL_MODE_DEFAULT;
-           return lull_get_mode(side_, &mode);
+           return with_text([&](auto... text) { return lull_get_mode(side_, &mode, text...); });
          }},
-        {"lull_why_off", [this] { return with_text([&](auto... text) { return lull_why_off(side_, text...); }); }},
         {"lull_pause_all, lull_resume_all",
          [this] {
            lull_status const reached = lull_pause_all(side_, deadline_ns);
@@ -135,10 +133,10 @@ class public_calls : public testing::Test {
            return lull_give_back(side_, 1 << 20, deadline_ns, &given);
          },
          at_once + deadline},
-        {"lull_keep_reserve",
+        {"lull_give_back of what the reserve lacks",
          [this] {
            std::uint64_t given = 0;
-           return lull_keep_reserve(side_, deadline_ns, &given);
+           return lull_give_back(side_, 0, deadline_ns, &given);
          },
          at_once + deadline},
         {"lull_wait_all", [this] { return lull_wait_all(side_, deadline_ns); }, at_once + deadline, in_time},
@@ -152,7 +150,7 @@ class public_calls : public testing::Test {
          [this] {
            lull_steps steps{};
            steps.size = sizeof steps;
-           return lull_get_steps(side_, &steps);
+           return first_error({lull_get_steps(side_, nullptr, &steps), lull_get_steps(side_, "watched", &steps)});
          }},
         {"lull_open, lull_close",
          [this] {
@@ -164,24 +162,18 @@ class public_calls : public testing::Test {
            int ready = 0;
            return lull_ready(side_, other_, &ready);
          }},
-        {"lull_skip_step", [this] { return lull_skip_step(side_); }},
+        {"lull_step that is skipped", [this] { return lull_step(side_, nullptr, LULL_SKIP_STEP); }},
         {"lull_bound_slowdown", [this] { return lull_bound_slowdown(side_, 0.25); }},
         {"lull_assume_slowdown", [this] { return lull_assume_slowdown(side_, "watched", 0.01); }},
-        {"lull_get_slowdown",
-         [this] {
-           double interval[3];
-           return lull_get_slowdown(side_, "watched", interval);
-         },
-         at_once, in_time},
         {"lull_pool_allocate, lull_pool_free",
          [] {
            lull_pool_free(lull_pool_allocate(1 << 20, 0, nullptr), 1 << 20, 0, nullptr);
            return LULL_OK;
          }},
-        {"lull_memory_create, lull_memory_enter, lull_memory_leave, lull_memory_destroy",
+        {"lull_memory_create, lull_memory_enter, lull_memory_destroy",
          [] {
            lull_memory* memory = nullptr;
-           return first_error({lull_memory_create(&memory), lull_memory_enter(memory), lull_memory_leave(),
+           return first_error({lull_memory_create(&memory), lull_memory_enter(memory), lull_memory_enter(nullptr),
                                lull_memory_destroy(memory)});
          }},
         {"lull_threads_stream_create, lull_threads_stream_sleep, lull_threads_stream_synchronize, "
@@ -202,8 +194,8 @@ class public_calls : public testing::Test {
     }
     // A trainer's steps come one after the other, so the next waits for one that is being marked.
     if (is_marking(stuck_)) return all;
-    all.push_back({"lull_step", [this] { return lull_step(side_, other_); }});
-    all.push_back({"lull_step_number", [this] { return lull_step_number(side_, other_, ++number_); }});
+    all.push_back({"lull_step", [this] { return lull_step(side_, other_, LULL_NEXT_STEP); }});
+    all.push_back({"lull_step with a number", [this] { return lull_step(side_, other_, ++number_); }});
     return all;
   }
 

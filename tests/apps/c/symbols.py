@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""symbols.py NM LIBRARY HEADER: the library shows the functions that the header declares, and nothing else."""
+"""symbols.py NM LIBRARY HEADER…: the library shows the functions that the headers declare, and nothing else."""
 
 import re
 import subprocess
@@ -19,8 +19,9 @@ def declared(header):
     return set(re.findall(r"^[\w ]+[ *]+(lull_\w+)\(", text, re.MULTILINE))
 
 
-def main(nm, library, header):
-    ours, theirs = shown(nm, library), declared(header)
+def main(nm, library, *headers):
+    ours, theirs = shown(nm, library), set().union(*map(declared, headers))
+    header = " and ".join(headers)
     for name in sorted(ours - theirs):
         print(f"{library}: shows {name}, which {header} does not declare")
     for name in sorted(theirs - ours):

@@ -23,35 +23,42 @@ DEADLINE_S = 60  # of a program that would hang
 
 
 class TheLibrary(unittest.TestCase):
-    def test_structs_and_calls_are_the_header_s(self):
-        header = re.sub(
-            r"/\*.*?\*/", "", pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8"), flags=re.DOTALL
-        )
-        types_of = {"uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64}
-        types_of |= {"void*": ctypes.c_void_p, "char const*": ctypes.c_char_p, "lull_log": binding.LogFunction}
-        types_of |= {"double": ctypes.c_double, "lull_memory*": ctypes.c_void_p}
-        options = (binding.Options, binding.JobOptions, binding.GraphOptions)
-        structs = (*options, binding.JobStatus, binding.Counts, binding.ExchangeNeed, binding.Steps)
-        declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
-        self.assertEqual(len(declared), len(structs))
-        for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):
-            pairs = re.findall(r"(\w[\w ]*[ *]+)(\w+);", fields)
-            found = [(field, types_of.get(kind.strip())) for kind, field in pairs]
-            with self.subTest(name):
-                self.assertEqual(name.replace("_", ""), "lull" + struct.__name__.lower())
-                self.assertEqual(found, struct._fields_)
-        without_status = {"lull_abi", "lull_version", "lull_error_text", "lull_status_text", *binding.POOL_CALLS}
-        self.assertEqual(set(re.findall(r"(lull_\w+)\(", header)) - without_status, set(binding._CALLS))
-        statuses = dict(re.findall(r"LULL_(OK|TIMED_OUT|ERROR_\w+) = (\d+)", header))
+    def test_structs_and_constants_are_those_of_a_c_compiler(self):
+        header = binding.Header("lull.h", "lull_threads.h")
+        fields = {name: [field for field, _ in kind._fields_] for name, kind in header.structs.items()}
+        self.assertGreaterEqual(len(fields), 8)
+        lines = [f'printf("%zu\\n", sizeof(lull_{name}));' for name in fields]
+        lines += [f'printf("%zu\\n", offsetof(lull_{name}, {each}));' for name in fields for each in fields[name]]
+        lines += [f'printf("%zu\\n", (size_t)({name}));' for name in header.constants]
+        found = [ctypes.sizeof(kind) for kind in header.structs.values()]
+        found += [getattr(header.structs[name], each).offset for name in fields for each in fields[name]]
+        found += header.constants.values()
+        code = f"#include <stdio.h>\n#include <lull/host/lull_threads.h>\nint main(void) {{ {' '.join(lines)} }}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            program, include = pathlib.Path(folder, "print"), pathlib.Path(folder, "lull")
+            include.symlink_to(pathlib.Path(os.environ["LULL_HEADER"]).parents[1])
+            command = ["cc", "-x", "c", f"-I{folder}", "-o", program, "-"]
+            subprocess.run(command, input=code, text=True, check=True, timeout=DEADLINE_S)
+            said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=DEADLINE_S).stdout
+        self.assertEqual([int(line) for line in said.split()], found)
+
+    def test_calls_and_statuses_are_the_header_s(self):
+        header = pathlib.Path(os.environ["LULL_HEADER"]).read_text(encoding="utf-8")
+        named = set(re.findall(r"\n[\w ]+[ *]+(lull_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
+        threads = {f"lull_threads_stream_{each}" for each in ("create", "sleep", "synchronize", "destroy")}
+        self.assertEqual(set(binding.CALLS), named | threads)
+        found = {name: one for name, one in binding.CONSTANTS.items() if re.match("LULL_(OK|TIMED_OUT|ERROR_)", name)}
+        self.assertEqual(found, {f"LULL_{one.name}": one.value for one in lull.Status})
+        for name, value in (("NEXT", binding.NEXT_STEP), ("SKIP", binding.SKIP_STEP)):
+            self.assertRegex(header, rf"#define LULL_{name}_STEP +\(?UINT64_MAX{' - 1' * (value != 2**64 - 1)}\)?[ \n]")
         self.assertEqual(
-            {name: int(value) for name, value in statuses.items()}, {one.name: one.value for one in lull.Status}
+            binding.CALLS["lull_pool_allocate"], (ctypes.c_void_p, [ctypes.c_ssize_t, ctypes.c_int32, ctypes.c_void_p])
         )
-        self.assertIn(f"#define LULL_ABI {binding.ABI}\n", header)
 
     def test_tasks(self):
         self.assertIn("pagerank", lull.tasks())
 
-    def test_quiet(self):
+    def test_pause_all(self):
         with lull.Runtime(executor="threads") as side:
             with side.pause_all():
                 pass
@@ -131,10 +138,10 @@ class TheInterpretersLock(unittest.TestCase):
     def test_only_what_enqueues_keeps_it(self):
         keeping = [
             name
-            for name in binding._CALLS
+            for name in binding.CALLS
             if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_
         ]
-        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready", "lull_step", "lull_step_number"])
+        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready", "lull_step"])
 
     def test_a_busy_thread_is_not_let_in(self):
         """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch

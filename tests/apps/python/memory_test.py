@@ -90,15 +90,15 @@ class GivesWay(unittest.TestCase):
         library = binding.load()
         handle = binding.ctypes.c_void_p()
         self.assertEqual(library.lull_memory_create(handle), 0)
-        self.assertEqual(library.lull_memory_leave(), binding.Status.ERROR_STATE)
+        self.assertEqual(library.lull_memory_enter(None), binding.Status.ERROR_STATE)
         self.assertEqual(library.lull_memory_enter(handle), 0)
         other = []
-        thread = threading.Thread(target=lambda: other.append(library.lull_memory_leave()))
+        thread = threading.Thread(target=lambda: other.append(library.lull_memory_enter(None)))
         thread.start()
         thread.join()
         self.assertEqual(other, [binding.Status.ERROR_STATE])
         self.assertEqual(library.lull_memory_destroy(handle), 0)
-        self.assertEqual(library.lull_memory_leave(), 0)
+        self.assertEqual(library.lull_memory_enter(None), 0)
         self.assertEqual(library.lull_memory_enter(handle), binding.Status.ERROR_HANDLE)
 
 

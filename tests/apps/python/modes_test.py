@@ -132,18 +132,15 @@ class WhyOff(unittest.TestCase):
         patches = contextlib.ExitStack()
         self.addCleanup(patches.close)
 
-        def mode(_, into):
-            into._obj.value = 1
-            return 0
-
-        def text(_, into, size, needed):
-            needed._obj.value = len(why.encode()) + 1
+        def mode(_, found, into, size, needed):
+            found._obj.value = 1
+            if needed is not None:
+                needed._obj.value = len(why.encode()) + 1
             if into is not None:
                 into.value = why.encode()
             return 0
 
         patches.enter_context(mock.patch.object(self.library, "lull_get_mode", mode))
-        patches.enter_context(mock.patch.object(self.library, "lull_why_off", text))
         return patches
 
     def test_at_the_start(self):

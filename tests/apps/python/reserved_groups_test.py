@@ -62,7 +62,7 @@ class AnExchange(fake_torch.WithFakeTorch):
             "registers": 96,
             "shared_bytes": 1 << 17,
         }
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int, *binding._CALLS["lull_measure_reserved_groups"])
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, *binding.CALLS["lull_measure_reserved_groups"][1])
         self.measure = prototype(self.stand_in)
         patch = mock.patch.object(binding.load(), "lull_measure_reserved_groups", self.measure)
         patch.start()

@@ -227,7 +227,7 @@ class Durations(fake_torch.WithFakeTorch):
     def passed_on(self, member, **tuned):
         def refuse(options, _):
             """A library of any age: an older one does not know the values."""
-            self.seen = getattr(options._obj, member)
+            self.seen = getattr(options._obj.tuning, member)
             return lull.Status.ERROR_ARGUMENT
 
         with mock.patch.object(binding.load(), "lull_create", refuse):
@@ -244,34 +244,34 @@ class Durations(fake_torch.WithFakeTorch):
             self.assert_restored()
         self.assertEqual(self.created, [])
 
-    def test_armed_ahead_in_microseconds_or_what_stands_for_the_rest(self):
+    def test_armed_ahead_in_nanoseconds_or_what_stands_for_the_rest(self):
         for asked, passed in (
             (None, 0),
             (0, -1),
             (0.0, -1),
-            (1e-9, 1),
-            (0.0015, 1500),
-            (2, 2_000_000),
-            (1000, 1_000_000_000),
+            (1e-10, 1),
+            (0.0015, 1_500_000),
+            (2, 2_000_000_000),
+            (1000, 1_000_000_000_000),
         ):
             with self.subTest(asked):
-                self.assertEqual(self.passed_on("armed_ahead_us", armed_ahead=asked), passed)
+                self.assertEqual(self.passed_on("armed_ahead_ns", armed_ahead=asked), passed)
         with self.observe():
             pass
-        self.assertEqual(self.created[-1].armed_ahead_us, 0)
+        self.assertEqual(self.created[-1].tuning.armed_ahead_ns, 0)
 
     def test_armed_ahead_that_cannot_be(self):
         self.assert_refused("armed_ahead", (-1, -1e-9, math.nan, math.inf, 1000.5), "0 to 1000, or None")
 
     def test_min_bubble_in_nanoseconds_or_what_stands_for_the_default(self):
-        for asked, passed in ((None, 0), (0, 1), (1e-4, 100_000), (1, 1_000_000_000)):
+        for asked, passed in ((None, 0), (0, -1), (1e-4, 100_000), (1, 1_000_000_000)):
             with self.subTest(asked):
                 self.assertEqual(self.passed_on("min_bubble_ns", min_bubble=asked), passed)
 
-    def test_rest_before_close_in_microseconds_or_never(self):
-        for asked, passed in ((None, 0), (0, -1), (1e-9, 1), (1e-5, 10), (1e-3, 1000)):
+    def test_rest_before_close_in_nanoseconds_or_never(self):
+        for asked, passed in ((None, 0), (0, -1), (1e-9, 1), (1e-5, 10_000), (1e-3, 1_000_000)):
             with self.subTest(asked):
-                self.assertEqual(self.passed_on("rest_us", rest_before_close=asked), passed)
+                self.assertEqual(self.passed_on("rest_ns", rest_before_close=asked), passed)
         self.assert_refused("rest_before_close", (-1, math.nan, math.inf, 0.0011), "0 to 0.001, or None")
 
     def test_min_bubble_that_cannot_be(self):

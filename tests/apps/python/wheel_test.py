@@ -92,9 +92,9 @@ def check_tasks(installed, folder):
 
 
 def check_parts(package):
-    for name in ("native/liblull.so.1", "native/lull", "include/lull/host/lull.h", "data/README.md", "waits.py"):
+    for name in ("native/liblull.so.2", "native/lull", "include/lull/host/lull.h", "data/README.md", "waits.py"):
         assert (package / name).is_file(), sorted(package.rglob("*"))
-    for name in ("native/liblull.so.1", "native/lull"):
+    for name in ("native/liblull.so.2", "native/lull"):
         needed = subprocess.run(["ldd", package / name], check=True, capture_output=True, text=True).stdout
         assert "not found" not in needed and str(ROOT) not in needed, needed
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include <lull/host/lull.h>
+#include <lull/host/lull_threads.h>
 
 static int check(lull_status status) {
   if (status == LULL_OK) return 1;
