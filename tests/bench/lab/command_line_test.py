@@ -12,12 +12,10 @@ import tempfile
 import unittest
 from unittest import mock
 
-ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[3]).resolve()
-sys.path.insert(0, str(ROOT / "bench"))
-sys.dont_write_bytecode = True
-from lab import __main__ as command_line  # noqa: E402
-from lab import machine, section  # noqa: E402
-from lab.treatment import ALONE, Treatment, abba, alternate, in_turns  # noqa: E402
+from stand_ins import ROOT, command_line
+
+from lab import machine, section
+from lab.treatment import ALONE, Treatment, abba, alternate, in_turns
 
 
 def lab(*arguments):

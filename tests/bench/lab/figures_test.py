@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """figures_test.py ROOT: what the laboratory makes of samples, scopes, reports and results."""
 
-import pathlib
-import sys
 import unittest
 
-ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[3]).resolve()
-sys.path.insert(0, str(ROOT / "bench"))
-sys.dont_write_bytecode = True
-from lab.numbers import quantiles, student_t975  # noqa: E402
-from lab.reports import closed_pieces, harvested_between  # noqa: E402
-from lab.treatment import over_scopes  # noqa: E402
+from stand_ins import CLOSED, CUT, ROOT
 
-CUT = "7 nodes in 2 segments, 80.0 us each in the mean; the longest node takes 41.0 us: wgrad"
-CLOSED = (
-    "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max "
-    "450.0 us; most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy"
-)
+from lab.numbers import quantiles, student_t975
+from lab.reports import closed_pieces, harvested_between
+from lab.treatment import over_scopes
 
 
 def scope(percent, **more):

@@ -11,13 +11,12 @@ import tempfile
 import unittest
 from unittest import mock
 
-ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[3]).resolve()
-sys.path.insert(0, str(ROOT / "bench"))
-sys.dont_write_bytecode = True
-from lab import machine, numbers, process, record, section  # noqa: E402
-from lab.programs import governed, hub_graph, settling, unreached  # noqa: E402
-from lab.sections import benches, graphs, pipelines, stages  # noqa: E402
-from lab.treatment import Treatment  # noqa: E402
+from stand_ins import ROOT
+
+from lab import machine, numbers, process, record, section
+from lab.programs import governed, hub_graph, settling, unreached
+from lab.sections import benches, graphs, pipelines, stages
+from lab.treatment import Treatment
 
 SECTIONS = section.load()
 BENCH = """#!{python}

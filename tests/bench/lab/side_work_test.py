@@ -6,24 +6,20 @@ its options, and its talk with other processes; what `side_check` takes for a fa
 import contextlib
 import io
 import itertools
-import json
 import os
 import pathlib
-import signal
 import sys
 import tempfile
 import threading
 import unittest
 from unittest import mock
 
-ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[3]).resolve()
-sys.path.insert(0, str(ROOT / "bench"))
-sys.dont_write_bytecode = True
-from lab import __main__ as command_line  # noqa: E402
-from lab import models  # noqa: E402
-from lab.compare import process, rows, servers  # noqa: E402
-from lab.compare.table import cells, plain_steps, table  # noqa: E402
-from lab.programs import compare, side_check, side_host, side_steps  # noqa: E402
+from stand_ins import CLOSED, CUT, ROOT, command_line, run, stand_ins
+
+from lab import models
+from lab.compare import process, rows, servers
+from lab.compare.table import cells, plain_steps, table
+from lab.programs import compare, side_check, side_host, side_steps
 
 OTHER = """
 import json, sys
@@ -33,11 +29,6 @@ say({"plain_ms": 2.0})
 for line in sys.stdin:
     say({"started": True} if line == "start\\n" else {"steps": 7, "cpu_ms": 1.5})
 """
-CUT = "7 nodes in 2 segments, 80.0 us each in the mean; the longest node takes 41.0 us: wgrad"
-CLOSED = (
-    "100 bubbles closed while it ran, and waited at most for what was under way: p50 1.5 us, p99 450.0 us, max "
-    "450.0 us; most for 2 times 450.0 us: wgrad; 6 times 100.0 us: norm; 90 times 1.5 us: copy"
-)
 CONTROL = """#!/bin/sh
 echo "$*:$(cat)" >> {log}
 exit {status}
@@ -46,21 +37,6 @@ exit {status}
 
 def scope(percent, **more):
     return {"row": "r", "slowdown_percent": percent, "step_ms_none": 100.0, "step_ms_worker": 100.0 + percent, **more}
-
-
-@contextlib.contextmanager
-def stand_ins():
-    """For torch and lull."""
-    torch, lull = mock.MagicMock(__version__="2"), mock.MagicMock()
-    with mock.patch.dict(os.environ), mock.patch.dict(sys.modules, torch=torch, lull=lull):
-        yield torch, lull
-
-
-def run(*arguments):
-    """What the command line prints."""
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()):
-        command_line.main(arguments)
-    return json.loads(said.getvalue())
 
 
 class comparisons(unittest.TestCase):
@@ -107,7 +83,6 @@ class comparisons(unittest.TestCase):
         ):
             with stand_ins(), mock.patch.object(compare, "compare") as compared:
                 command_line.main(["compare", "--limit=100", *arguments])
-            signal.alarm(0)
             self.assertEqual(compared.call_args.args[0].rows, expected)
         with mock.patch.object(servers, "again_under", side_effect=lambda given: given.rows):
             for arguments in (["--server=mps"], ["--xsched=/b"]):
@@ -179,7 +154,6 @@ class comparisons(unittest.TestCase):
             self.assertRaises(SystemExit) as ended,
         ):
             run("side_check", "--steps=bert=1", "--closes=8")
-        signal.alarm(0)
         self.assertIn("bert: 7 of 8", ended.exception.code)
 
     def test_a_check_counts_closes_and_does_not_take_an_unknown_text_for_none(self):
@@ -296,8 +270,7 @@ class comparisons(unittest.TestCase):
                 mock.patch.object(side_steps, "warm_up") as pauses,
                 mock.patch.multiple(side_steps, step_of=lambda _: (None, ()), plain_ms=lambda *_: 4.0),
             ):
-                found = run("side_steps", "--models=a,b,c", "--scopes=3")["rows"]
-        signal.alarm(0)
+                found = run("side_steps", "--models=a,b,c", "--scopes=3")[0]["rows"]
         self.assertEqual(seen, list("abcbcacab"))
         self.assertEqual(
             [(row["model"], len(row["scopes"]), row["rooms"]) for row in found], [(x, 3, 2) for x in "abc"]
@@ -324,8 +297,7 @@ class comparisons(unittest.TestCase):
             ):
                 for opened in (2 * 7 * host.BATCH, 2 * 7 * host.BATCH - 1):
                     side.counts.return_value = {"opened": opened}
-                    told.append(run("side_host", "--turns=2", "--nodes=7", "--seconds=0.01"))
-        signal.alarm(0)
+                    told += run("side_host", "--turns=2", "--nodes=7", "--seconds=0.01")
         all_opened, one_passed_over = told
         self.assertEqual([row["edges_us"] for row in one_passed_over["rows"][:2]], [None, None])
         found = {row.pop("case"): row for row in all_opened["rows"]}
