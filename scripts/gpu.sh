@@ -58,7 +58,7 @@ gpu_tests() {
     touch "$build/carried"
   fi
   [[ ! -e $build/carried ]] || carried=(--carried)
-  python3 -B scripts/gpu_tests.py --build "$build" "${carried[@]}" "$@"
+  python3 -B tests/run/gpu_tests.py --build "$build" "${carried[@]}" "$@"
 }
 
 tests() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""command_line_test.py ROOT: the laboratory's command line, without a GPU and without PyTorch: sections, options, and
+"""command_line_test.py: the laboratory's command line, without a GPU and without PyTorch: sections, options, and
 what is said where nothing can be measured."""
 
 import contextlib

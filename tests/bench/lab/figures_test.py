@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""figures_test.py ROOT: what the laboratory makes of samples, scopes, reports and results."""
+"""figures_test.py: what the laboratory makes of samples, scopes, reports and results."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""programs_test.py ROOT: the laboratory's programs from begin to end, with stand-ins for torch and lull: which rows they
+"""programs_test.py: the laboratory's programs from begin to end, with stand-ins for torch and lull: which rows they
 make, of which treatments. Times that they tell mean nothing."""
 
 import contextlib

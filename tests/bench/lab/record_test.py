@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""record_test.py ROOT: the laboratory's sections and records, with programs that stand for the benches."""
+"""record_test.py: the laboratory's sections and records, with programs that stand for the benches."""
 
 import contextlib
 import json

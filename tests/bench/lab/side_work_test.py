@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""side_work_test.py ROOT: what the laboratory's programs about captured steps do without a GPU: the table of `compare`,
+"""side_work_test.py: what the laboratory's programs about captured steps do without a GPU: the table of `compare`,
 its options, and its talk with other processes; what `side_check` takes for a failure; and the rows of `side_host` and
 `side_steps`."""
 

@@ -11,7 +11,7 @@ import signal
 import sys
 from unittest import mock
 
-ROOT = pathlib.Path(sys.argv.pop() if len(sys.argv) > 1 else pathlib.Path(__file__).parents[3]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "bench"))
 sys.dont_write_bytecode = True
 from lab import __main__ as command_line  # noqa: E402

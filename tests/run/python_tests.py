@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs of Python tests in one process, each as `python3 FILE` would, and speaks like a program of GoogleTest.
 
-    scripts/python_tests.py [--gtest_list_tests] [--gtest_filter=NAME:NAME…] NAME=FILE…
+    tests/run/python_tests.py [--gtest_list_tests] [--gtest_filter=NAME:NAME…] NAME=FILE…
 
 A process imports torch and makes a CUDA context once, which takes seconds. A program is a file of unittest, whose
 tests are NAME.Class.test_…, or any other, which is one test: NAME. Exit code 77 of it: skipped. Between two programs

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tells what one run of ctest came to, from the file that its --output-junit wrote.
 
-    scripts/test_results.py JUNIT
+    tests/run/test_results.py JUNIT
 
 Prints the numbers of tests, of failed ones and of those that were not run, in one line. A program of
 gpu_tests.py is as many as its last line says. On standard error: the tests that took longest, then each that

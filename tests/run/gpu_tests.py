@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests that need a GPU, a group of them in one process, and counts each test.
 
-    scripts/gpu_tests.py --build FOLDER [--within SECONDS] [--under COMMAND] [--shards N] [--carried] [NAME…]
+    tests/run/gpu_tests.py --build FOLDER [--within SECONDS] [--under COMMAND] [--shards N] [--carried] [NAME…]
 
 The tests are those that CMake has written into FOLDER/gpu_tests.json. NAME: only tests and groups of that name, or
 whose name it begins. --under: a program that runs the others, such as a sanitizer. --shards: each group as so many
@@ -30,7 +30,7 @@ import time
 from python_tests import cases_of
 from test_group import SKIPPED, Group, Program, Result, kill_all
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEEDS = ("OWN_PROCESS", "GPUS", "ENVIRONMENT", "BESIDE")
 TOGETHER = 3  # processes on one GPU
 LINES = 60  # of a failed test
@@ -92,7 +92,7 @@ def groups_of(tests, under, shards, limit):
     def python_group(name, members):
         first, environment, seconds = members[0]
         files = [f"{test['name']}={test['command'][-1]}" for test, _, _ in members]
-        command = [*first["command"][:-1], "-X", "faulthandler", str(ROOT / "scripts/python_tests.py"), *files]
+        command = [*first["command"][:-1], "-X", "faulthandler", str(ROOT / "tests/run/python_tests.py"), *files]
         groups.append((Group(name, command, environment, max(each for _, _, each in members)), first["beside"]))
 
     for test in tests:
