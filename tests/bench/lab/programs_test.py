@@ -145,7 +145,7 @@ class programs(unittest.TestCase):
             program.write_text(
                 f"#!{sys.executable}\nimport sys\n"
                 'if len(sys.argv) == 1: print(\'{"what": "empty", "items": 4, "us": 2, "us_low": 1, "us_high": 3}\')\n'
-                'for _ in sys.stdin if len(sys.argv) > 1 else (): print(\'{"step_us": 500, "last_loss": 2}\', flush=True)\n'
+                'for _ in sys.stdin if sys.argv[1:] else (): print(\'{"step_us": 500, "last_loss": 2}\', flush=True)\n'
             )
             program.chmod(0o755)
             torch.stack.return_value.__len__.return_value = 64
