@@ -23,6 +23,7 @@ import types
 from lab import NotRun, lull, torch
 from lab.options import at_least, one_of
 from lab.pipelines import schedules
+from lab.pipelines.rank import Rank
 from lab.programs.pipeline import SIZES
 from lab.record import once
 
@@ -33,18 +34,13 @@ CHECKPOINT_EVERY_S = 0.2  # of side jobs
 LIMIT_S_EACH = 150  # of each training, and of a side job by itself
 
 
-class Training:
+class Training(Rank):
     """One rank's part of it. A checkpoint is this rank's weights, optimizer and losses, and the number of steps."""
 
     def __init__(self, given):
-        import torch.distributed as dist
-
-        self.dist, self.rank = dist, int(os.environ["RANK"])
-        device = torch.device("cuda", self.rank)
-        torch.cuda.set_device(device)
-        dist.init_process_group("nccl", device_id=device)
-        self.pipeline = schedules.Pipeline(given.schedule, device, **SIZES[given.size])
-        self.steps, self.losses = 0, []
+        super().__init__(SIZES[given.size])
+        self.pipeline = self.new_pipeline(given.schedule)
+        self.done, self.losses = 0, []
         self._file = pathlib.Path(given.folder, f"training.rank{self.rank}.pt")
         if self._file.exists():
             self._load()
@@ -54,35 +50,25 @@ class Training:
         for parameter, weight in zip(self.pipeline.parameters, saved["weights"]):
             parameter.data.copy_(weight)
         self.pipeline.optimizer.load_state_dict(saved["optimizer"])
-        self.steps, self.losses = saved["steps"], saved["losses"]
+        self.done, self.losses = saved["steps"], saved["losses"]
 
     def save(self):
         """A rank's file takes its place when those of all are written."""
-        torch.cuda.synchronize()
+        self.synchronize()
         weights = [parameter.detach() for parameter in self.pipeline.parameters]
         made = {"weights": weights, "optimizer": self.pipeline.optimizer.state_dict()}
         written = self._file.with_suffix(".new")
-        torch.save({**made, "steps": self.steps, "losses": self.losses}, written)
-        self._barrier()
+        torch.save({**made, "steps": self.done, "losses": self.losses}, written)
+        self.begin()
         written.replace(self._file)
-        self._barrier()
-
-    def _barrier(self):
-        self.dist.barrier()
-        torch.cuda.synchronize()
+        self.begin()
 
     def step(self):
         self.losses += [loss.detach() for loss in self.pipeline.step()]
-        self.steps += 1
-
-    def all(self, here):
-        """Whether it is so on every rank."""
-        word = torch.tensor([1 if here else 0], device="cuda")
-        self.dist.all_reduce(word, self.dist.ReduceOp.MIN)
-        return bool(word.item())
+        self.done += 1
 
     def save_result(self, folder, name):
-        torch.cuda.synchronize()
+        self.synchronize()
         result = [each.cpu() for each in (*self.losses, *self.pipeline.parameters)]
         torch.save(result, pathlib.Path(folder, f"{name}.rank{self.rank}.pt"))
 
@@ -94,7 +80,7 @@ def job_of(given, rank, result):
 
 def plain(given):
     training = Training(given)
-    while training.steps < STEPS:
+    while training.done < STEPS:
         training.step()
     training.save_result(given.folder, "plain")
 
@@ -105,18 +91,18 @@ def harvested(given):
     asked = job_of(given, training.rank, folder / f"harvested.{training.rank}")
     with lull.harvest(asked, checkpoint=folder / "side", checkpoint_every=CHECKPOINT_EVERY_S, rooms=4) as side:
         job = side.jobs[0]
-        begun = {"rank": training.rank, "steps": training.steps, "side_work_phases": job.status()["phases"]}
+        begun = {"rank": training.rank, "steps": training.done, "side_work_phases": job.status()["phases"]}
         (folder / f"begun.{training.rank}").write_text(json.dumps(begun), encoding="utf-8")
-        first = training.steps
-        while training.steps < STEPS:
+        first = training.done
+        while training.done < STEPS:
             training.step()
-            if training.steps % SAVED_EVERY == 0 and training.steps < STEPS:
+            if training.done % SAVED_EVERY == 0 and training.done < STEPS:
                 training.save()
-            if training.rank == given.kill and training.steps - first == KILLED_AFTER:
+            if training.rank == given.kill and training.done - first == KILLED_AFTER:
                 time.sleep(0.02)  # so that the device is in the middle of them
                 os.kill(os.getpid(), signal.SIGKILL)
         training.save_result(folder, "harvested")
-        while not training.all(job.state in ("finished", "failed")):
+        while training.any_says(job.state not in ("finished", "failed")):
             training.step()
         if job.state != "finished":
             raise NotRun(f"the side job of rank {training.rank} has {job.state}")
