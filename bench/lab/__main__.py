@@ -22,6 +22,7 @@ if not __package__:  # it is run as a folder
 
 import lab  # noqa: E402
 from lab import machine, options, section  # noqa: E402
+from lab.process import library_of  # noqa: E402
 from lab.record import Record  # noqa: E402
 
 PROGRAMS = sorted(path.stem for path in (HERE / "programs").glob("[a-z]*.py"))
@@ -50,8 +51,8 @@ def gpus():
 
 def run(name, given):
     """Prints what a program found as one JSON object; exits with 1 where that tells of a fault."""
-    library = f"{given.build}/apps/c/liblull.so"
-    os.environ.setdefault("LULL_LIBRARY", library) if os.path.exists(library) else None
+    if os.path.exists(library := library_of(given.build)):
+        os.environ.setdefault("LULL_LIBRARY", library)
     module = importlib.import_module(f"lab.programs.{name}")
     try:
         if hasattr(module, "LIMIT_S"):

@@ -78,8 +78,22 @@ def of_bench(build, words):
     return [f"{build}/bin/bench/{name}", *options]
 
 
+def library_of(build):
+    return f"{build}/apps/c/liblull.so"
+
+
 def of_lab(build, words, **environment):
     """The command line of a program of this laboratory."""
-    name, *options = words.split() if isinstance(words, str) else words
-    set_here = [f"{key}={value}" for key, value in environment.items()]
-    return ["env", *set_here, sys.executable, "-B", LAB, name, "--build", str(build), *options]
+    name, *options = words.split()
+    environment = {"LULL_LIBRARY": library_of(build), **environment}
+    return [
+        "env",
+        *(f"{key}={value}" for key, value in environment.items()),
+        sys.executable,
+        "-B",
+        LAB,
+        name,
+        "--build",
+        str(build),
+        *options,
+    ]
