@@ -69,19 +69,17 @@ def run(name, given):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="lab", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(prog="python3 bench/lab", description=__doc__)
+    parser.formatter_class = argparse.RawTextHelpFormatter
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("list", help="the sections, as Markdown")
     measure = commands.add_parser("measure", help="write records")
-    names = (
-        "sections, or what stands before a colon; NAME@ROW,…: of a section of graphs or connections these rows alone"
-    )
-    measure.add_argument("names", nargs="*", metavar="NAME", help=f"{names}; default: all sections")
+    names = "sections, or what stands before a colon; NAME@ROW,…: of graphs or connections these alone; default: all"
+    measure.add_argument("names", nargs="*", metavar="NAME", help=names)
     measure.add_argument("--build", default="build/gpu")
     measure.add_argument("--results", default="docs/results")
-    measure.add_argument(
-        "--within", type=float, default=math.inf, metavar="SECONDS", help="leave out what takes longer"
-    )
+    within = {"type": float, "default": math.inf, "metavar": "SECONDS", "help": "leave out what takes longer"}
+    measure.add_argument("--within", **within)
     for name in PROGRAMS:
         text = ast.get_docstring(ast.parse((HERE / f"programs/{name}.py").read_bytes()))
         shown = {"help": " ".join(text.split()).split(". ")[0].split(": ")[0].rstrip("."), "description": text}

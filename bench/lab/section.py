@@ -31,8 +31,9 @@ def section(name, unit, *, needs="1 gpu", seconds, each=(None,)):
         for one in each:
             full = name if one is None else f"{name}:{one}"
             given = () if one is None else (one,)
-            rows = lambda build, given=given: measure(build, *given)  # noqa: E731
-            SECTIONS[full] = Section(full, unit, needs, seconds, rows, text)
+            SECTIONS[full] = Section(
+                full, unit, needs, seconds, lambda build, given=given: measure(build, *given), text
+            )
         return measure
 
     return registered
@@ -74,9 +75,8 @@ def table():
     lines += ["| section | unit | needs | about | what |", "|---|---|---|---|---|"]
     families = {}
     for each in load().values():
-        families.setdefault((each.name.partition(":")[0], each.unit, each.needs, each.seconds, each.text), []).append(
-            each
-        )
+        family = each.name.partition(":")[0]
+        families.setdefault((family, each.unit, each.needs, each.seconds, each.text), []).append(each)
     for (family, unit, needs, seconds, text), members in families.items():
         names = ", ".join(f"`{each.name.removeprefix(family + ':')}`" for each in members)
         called = f"`{family}`" if members[0].name == family else f"`{family}:` {names}"

@@ -71,7 +71,7 @@ class command_lines(unittest.TestCase):
                 with contextlib.redirect_stdout(io.StringIO()) as said:
                     command_line.main([name, "--help"])
             self.assertEqual(ended.exception.code, 0)
-            self.assertIn("usage: lab", said.getvalue())
+            self.assertIn("usage: python3 bench/lab", said.getvalue())
 
     def test_wrong_usage_is_refused(self):
         for wrong in (
