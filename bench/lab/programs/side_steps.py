@@ -142,7 +142,7 @@ def measure(
     rooms=2,
     segment=1e-4,
     hint: one_of(("on", "off")) = "on",
-    gaps: listed(",", float) = (21.0, 3.5),
+    gaps: listed(",", float) = (21, 3.5),
     bubbles: count = 2,
     scopes: at_least(0) = 0,
     seconds=2.5,
