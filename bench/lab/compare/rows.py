@@ -201,7 +201,7 @@ def lull_step(shared, **options):
 def lull_scope(shared, before, **options):
     """`before`: free memory in MiB."""
     given = shared.given
-    with harvest(executor="cuda", rooms=given.rooms) as side:
+    with harvest(executor="cuda", reserved_groups=given.reserved_groups) as side:
         job = submitted(side, given.model, shared.step, shared.state, given.segment, **options)
         mib = before - free_mib()
         shared.trainer.groups([with_lull()] * LEARNING_GROUPS)
@@ -219,7 +219,7 @@ def lull_scope(shared, before, **options):
 def lull_functor(shared):
     """The share is of items, against long bubbles without training."""
     before, trainer = free_mib(), shared.trainer
-    with harvest([TASKS["mlp"]], executor="cuda", rooms=shared.given.rooms) as side:
+    with harvest([TASKS["mlp"]], executor="cuda", reserved_groups=shared.given.reserved_groups) as side:
         mib = before - free_mib()
         warm_up(trainer, with_lull())
         warm = report_of(side)

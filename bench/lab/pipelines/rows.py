@@ -70,10 +70,10 @@ def over_scopes(scopes):
 
 def row_of(given, schedule, work, scopes):
     command = ["lab", "pipeline", "--size", given.size, "--schedules", schedule, "--work", work]
-    for name in ("straggler", "rooms", "min_bubble"):
+    for name in ("straggler", "reserved_groups", "min_bubble"):
         command += [f"--{name.replace('_', '-')}", str(getattr(given, name))] if getattr(given, name) else []
     row = {"schedule": schedule, "work": work, "rank_count": given.ranks, "straggler_ms": given.straggler}
-    row |= {"rooms": given.rooms} if given.rooms else {}
+    row |= {"reserved_groups": given.reserved_groups} if given.reserved_groups else {}
     if work == "equal":
         return {**row, **once(command, scopes[0])}
     if "done" in scopes[0]["ranks"][0]:

@@ -120,7 +120,7 @@ def measure(
     seconds=2.5,
     segment=1e-4,
     segments: no_cut_or_pieces = 0,
-    rooms: int = None,
+    reserved_groups: int = None,
     green_sms=32,
     stream: one_of(("high", "own", "legacy")) = "high",
     server: one_of(servers.SERVERS) = None,

@@ -17,7 +17,7 @@ whose losses and weights must be equal to the bit, and no other figures.
   --schedules   with commas: torch's gpipe, 1f1b, interleaved and zero_bubble; or megatron, megatron_interleaved and
                 deepspeed
   --scopes      of each row; at least 2        --seconds     of groups a scope; twelve groups at a time
-  --rooms       groups of SMs kept off         --min-bubble  microseconds; 0: Lull's default
+  --reserved-groups       groups of SMs kept off         --min-bubble  microseconds; 0: Lull's default
   --straggler   in one step of each group the last rank comes so many milliseconds late
   --limit       seconds for all"""
 
@@ -32,7 +32,7 @@ import time
 import traceback
 import types
 
-from lab import NotRun
+from lab import NotRun, lull
 from lab.options import all_of, at_least, listed, one_of
 from lab.pipelines import rows as rows_of_scopes
 from lab.pipelines import schedules as torch_schedules
@@ -114,7 +114,7 @@ def measure(
     work: listed("+") = ("observe", "compute", "streaming", "mlp"),
     scopes: at_least(2) = 12,
     seconds=0.0,
-    rooms=0,
+    reserved_groups=0,
     min_bubble=0,
     straggler=0.0,
     limit=570.0,
@@ -124,8 +124,8 @@ def measure(
     size = size_of(given)
     refuse(given, size)
     if "RANK" in os.environ:
-        options = {"rooms": rooms} if rooms else {}
-        options |= {"min_bubble": min_bubble / 1e6} if min_bubble else {}
+        options = {"reserved_groups": reserved_groups} if reserved_groups else {}
+        options |= {"tuning": lull.Tuning(min_bubble=min_bubble / 1e6)} if min_bubble else {}
         rank_main(given, Rank(size, straggler, options))
         return None
     with tempfile.TemporaryDirectory(prefix="lull-") as folder:

@@ -75,11 +75,11 @@ def tensors_of(state):
     return [tensor for part in state for tensor in of_part(torch, part)]
 
 
-def check(name, steps, closes, seconds, rooms, segment, seed):
+def check(name, steps, closes, seconds, reserved_groups, segment, seed):
     step, state = step_of(name)
     step()  # makes the optimizer's state
     torch.cuda.synchronize()
-    with lull.harvest(tasks=[], executor="cuda", rooms=rooms) as side:
+    with lull.harvest(tasks=[], executor="cuda", reserved_groups=reserved_groups) as side:
         asked = lull.side_step(step, steps=steps, state=state, seed=seed, segment=segment)
         first = [tensor.clone() for tensor in tensors_of(state)]
         job = side.submit(asked, name=name)
@@ -119,13 +119,13 @@ def measure(
     closes: count = 1000,
     steps: listed(",", model_and_steps) = STEPS,
     seconds=20.0,
-    rooms=2,
+    reserved_groups=2,
     segment=1e-4,
     seed=11,
 ):
     """`closes`: of a model; `seconds`: of bubbles a model, random ones, and then long ones."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS reads it once: else its bits may differ
     torch.backends.cudnn.deterministic = True
-    rows = [check(name, count, closes, seconds, rooms, segment, seed) for name, count in steps]
+    rows = [check(name, count, closes, seconds, reserved_groups, segment, seed) for name, count in steps]
     why = [f"{row['model']}: {reason}" for row in rows for reason in failures(row, closes)]
     return {"rows": rows, "failures": why}

@@ -279,9 +279,9 @@ def feeds(given):
         }
 
 
-def measure(build, model="resnet18", rooms=2, segment=1e-4, nodes=1500, turns=30, seconds=1.0, seed=11):
+def measure(build, model="resnet18", reserved_groups=2, segment=1e-4, nodes=1500, turns=30, seconds=1.0, seed=11):
     given = types.SimpleNamespace(**locals())
-    given.scope = lambda tasks=(): harvest(tasks, executor="cuda", rooms=rooms)
+    given.scope = lambda tasks=(): harvest(tasks, executor="cuda", reserved_groups=reserved_groups)
     given.wait = wall_clock_wait(build)
     with torch.cuda.stream(stream_of("high")):
         given.product = Product()

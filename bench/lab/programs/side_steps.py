@@ -71,8 +71,8 @@ def plain_ms_of(job):
     return plain_ms(captured.graph, captured.stream)
 
 
-def alone(name, step, state, rooms, submit, bubbles, gaps):
-    with harvest(executor="cuda", rooms=rooms) as side:
+def alone(name, step, state, reserved_groups, submit, bubbles, gaps):
+    with harvest(executor="cuda", reserved_groups=reserved_groups) as side:
         began = time.monotonic()
         job = submit(side, name, step, state)
         submitted_s = time.monotonic() - began
@@ -121,13 +121,13 @@ def scope(side, jobs, trainer, seconds):
     return rows
 
 
-def in_stage(steps, trainer, rooms, submit, scopes, seconds):
+def in_stage(steps, trainer, reserved_groups, submit, scopes, seconds):
     """All models in each scope, by turns: what a scope does to training is the same for all. Each scope begins with the
     next model."""
     found, names = {name: [] for name in steps}, list(steps)
     for number in range(scopes):
         at = number % len(names)
-        with harvest(executor="cuda", rooms=rooms) as side:
+        with harvest(executor="cuda", reserved_groups=reserved_groups) as side:
             jobs = {name: submit(side, name, *steps[name]) for name in names[at:] + names[:at]}
             for name, row in scope(side, jobs, trainer, seconds).items():
                 found[name].append(row)
@@ -139,7 +139,7 @@ def in_stage(steps, trainer, rooms, submit, scopes, seconds):
 def measure(
     build,
     models: listed(",") = MODELS,
-    rooms=2,
+    reserved_groups=2,
     segment=1e-4,
     hint: one_of(("on", "off")) = "on",
     gaps: listed(",", float) = (21, 3.5),
@@ -153,8 +153,8 @@ def measure(
 
     steps = {name: step_of(name) for name in models}
     if scopes:
-        found = in_stage(steps, Stage(build, size), rooms, submit, scopes, seconds)
+        found = in_stage(steps, Stage(build, size), reserved_groups, submit, scopes, seconds)
     else:
-        found = {name: alone(name, *steps[name], rooms, submit, bubbles, gaps) for name in steps}
-    asked = {"rooms": rooms, "segment_us": segment * 1e6, "hint": hint}
+        found = {name: alone(name, *steps[name], reserved_groups, submit, bubbles, gaps) for name in steps}
+    asked = {"reserved_groups": reserved_groups, "segment_us": segment * 1e6, "hint": hint}
     return {"rows": [{"model": name, **asked, **found[name]} for name in steps]}

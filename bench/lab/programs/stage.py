@@ -19,7 +19,7 @@ import os
 import statistics
 import sys
 
-from lab import torch
+from lab import lull, torch
 from lab.options import at_least, count, listed, one_of
 from lab.reports import harvested, refuse_if_ended, report_of, speed_in_long_bubbles, waited
 from lab.trainer import GROUP, Size, Stage, stream_of
@@ -79,7 +79,7 @@ def scope(trainer, task, armed_ahead, processors, seconds):
     if task == WAIT:
         warm_up(trainer, trainer.waiting)
         return compared(*in_turns(trainer, trainer.waiting, seconds))
-    options = {} if armed_ahead is None else {"armed_ahead": armed_ahead}
+    options = {} if armed_ahead is None else {"tuning": lull.Tuning(armed_ahead=armed_ahead)}
     with harvest([task_of(task)], processors=processors, **options) as side:
         warm_up(trainer, with_lull())
         warm = report_of(side)

@@ -25,7 +25,7 @@ CLOSINGS = ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "waited")
 LANDING = yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS))
 LANDING += yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS[3:]), tasks=("streaming", "pagerank"))
 EDGES = yields("behind:burst_264")
-for option in ("successor", "setter=kernel", "launch=at_open", "threads=256", "threads=512", "rooms=0"):
+for option in ("successor", "setter=kernel", "launch=at_open", "threads=256", "threads=512", "reserved-groups=0"):
     EDGES += yields(f"behind:burst_264 --{option}")
 ARRIVAL = yields(*(f"arrival:{what}" for what in ("one_thread", "blocks_132", "nccl_shape")))
 HOST_CALLS = [

@@ -40,7 +40,7 @@ def nccl(build, name):
     rows = []
     for task in NCCL_TASKS:
         one = found["tasks"][task]
-        rest = {"bit_equal": one["bit_equal"], "rooms": found["rooms"], "ranks": one["ranks"]}
+        rest = {"bit_equal": one["bit_equal"], "reserved_groups": found["reserved_groups"], "ranks": one["ranks"]}
         rows.append({"task": task, **bounded(told, one["first"], one["second"]), **rest})
     return rows
 
@@ -48,7 +48,7 @@ def nccl(build, name):
 # Of PyTorch: `several` schedules or one, and other trainers; the options of the program `pipeline`.
 OF_TORCH = {f"{size}": f"--size {size}" for size in SIZES}
 OF_TORCH |= {f"{size}:{each}": f"--size {size} --schedules {each}" for size in SIZES for each in SCHEDULES}
-GPT = "--ranks 4 --size gpt --scopes 6 --rooms 4"
+GPT = "--ranks 4 --size gpt --scopes 6 --reserved-groups 4"
 GPT_WORK = (
     "observe+resnet18+resnet50+vgg19+pagerank:kronecker=20,sweeps=1000000,tolerance=1e-30"
     "+graph_sgd:count=2000000,epochs=100000"
@@ -59,7 +59,7 @@ OF_TRAINERS = {
     # A send and a receive of two groups at once need more room.
     f"{size}:{each}": f"--size {size} --schedules {each} --work observe+compute+streaming+equal{more}"
     for size in SIZES
-    for each, more in (("megatron", ""), ("megatron_interleaved", " --rooms 4"), ("deepspeed", ""))
+    for each, more in (("megatron", ""), ("megatron_interleaved", " --reserved-groups 4"), ("deepspeed", ""))
 }
 
 

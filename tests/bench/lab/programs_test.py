@@ -43,7 +43,7 @@ class programs(unittest.TestCase):
         self.assertEqual(compute["idle_ms"], 2 * (2 + 6) * 3 * (4.0 + 5.0))
         self.assertAlmostEqual(compute["harvest"], 2800 / (700 / 3) / compute["idle_ms"])
         self.assertEqual(compute["waited_ms_a_bubble"], 0.1)
-        self.assertEqual(lull.harvest.call_args.kwargs["armed_ahead"], 0.5)
+        lull.Tuning.assert_called_with(armed_ahead=0.5)
         self.assertLessEqual({"forward_ms", "backward_ms", "idle_share", "size", "torch"}, set(found))
 
     def test_a_stage_whose_jobs_ended_is_not_run(self):

@@ -229,7 +229,7 @@ if os.environ["RANK"] == "0":
     half = dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75)
     of_task = dict(first=half, second={{**half, "slowdown_percent": 0.75}}, bit_equal=given["--schedule"] != "gpipe")
     of_task["ranks"] = [dict(ms=3)] * int(os.environ["WORLD_SIZE"])
-    print(json.dumps(dict(rooms=2, tasks={{task: of_task for task in given["--task"].split(",")}})))
+    print(json.dumps(dict(reserved_groups=2, tasks={{task: of_task for task in given["--task"].split(",")}})))
     sys.exit(given["--schedule"] == "gpipe")
 """
         )

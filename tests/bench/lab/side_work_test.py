@@ -273,7 +273,7 @@ class comparisons(unittest.TestCase):
                 found = run("side_steps", "--models=a,b,c", "--scopes=3")[0]["rows"]
         self.assertEqual(seen, list("abcbcacab"))
         self.assertEqual(
-            [(row["model"], len(row["scopes"]), row["rooms"]) for row in found], [(x, 3, 2) for x in "abc"]
+            [(row["model"], len(row["scopes"]), row["reserved_groups"]) for row in found], [(x, 3, 2) for x in "abc"]
         )
         self.assertAlmostEqual(found[2]["share"], 10 * 4 / (2 * 2 * 50))
         groups = [len(call.args[0]) for call in trainer.return_value.groups.call_args_list]
