@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests that need a GPU. CTest runs each that is registered here, and scripts/gpu_tests.py all of them, from gpu_tests.json in the
+# Tests that need a GPU. CTest runs each that is registered here, and tests/run/gpu_tests.py all of them, from gpu_tests.json in the
 # build's folder: it has the Python programs of a group in one process, and several groups on the device.
 include_guard()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -24,7 +24,7 @@ function(lull_gpu_test)
     set(arg_PROCESSORS 1)
   endif()
   if(arg_KIND STREQUAL "gtest")
-    add_test(NAME ${arg_NAME} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/gpu_tests.py --brief --build ${PROJECT_BINARY_DIR}
+    add_test(NAME ${arg_NAME} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/run/gpu_tests.py --brief --build ${PROJECT_BINARY_DIR}
                                       ${arg_NAME})
     set(limit 900)
   else()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds, tests and measures on a machine with a GPU. Offline; each step, of measure each section, ends within eight minutes.
+# Builds, tests and measures on a machine with a GPU. Offline; each step, of measure each section on one GPU, ends within nine
+# minutes.
 #   scripts/gpu.sh build [tests]    release build for sm_90 into build/gpu; tests: what those that need a device need, without benches
 #   scripts/gpu.sh test [--within SECONDS] [NAME…]
 #                                   every test that needs a device, or those of a program or file: cuda_runtime, python.torch_side_step.
@@ -10,24 +11,11 @@
 #   scripts/gpu.sh pack             build/gpu-tests.tar.xz: what `test` and `sanitize` need of a build. They unpack it where there is no
 #                                   build/gpu, so that another machine of the same Linux can run what this one has built
 #   scripts/gpu.sh measure [--within SECONDS] [NAME…]
-#                                   records into docs/results (or $LULL_RESULTS): yield captured landing edges host_calls arrival pagerank ranks harvest, tasks,
-#                                   graph:TASK for each graph task (or graph),
-#                                   short_bubbles pictures instants product leaving resize whole_job,
-#                                   step:compute step:tasks step:ahead (or step: all three) pending two_streams connections our_threads, and with PyTorch stage:compute stage:foreign
-#                                   stage:wait stage:few_sms stage:half_sms stage:all_sms stage:tasks stage:ahead (or stage) stage_kernels settling governed:product governed:pagerank
-#                                   governed:resnet50 (or governed) unreached:mlp unreached:streaming (or unreached) reporting memory,
-#                                   side_steps side_stage:4 side_stage:8 side_stage:32 (or side_stage) side_causes side_compare:gated
-#                                   side_compare:always_on side_compare:mps (or side_compare) side_host side_kernels side_check;
-#                                   nccl:fp32:streams:1f1b nccl:bf16:graph:gpipe and so on, on two GPUs: of each number type, of streams and
-#                                   graph, of gpipe, 1f1b, interleaved and zero_bubble, a minute each; with :200us after
-#                                   it no bubble below 200 µs is harvested;
-#                                   sites, governor; setup graph_setup and pagerank_cpu, on any idle machine
+#                                   records into docs/results (or $LULL_RESULTS). NAME: a section, or a prefix such as stage; NAME@ROW,…:
+#                                   of a section of graphs or connections these rows alone. `python3 bench/lab list` has them all, with
+#                                   what each needs; those of trainings on several GPUs, too
 #   scripts/gpu.sh lanes SECONDS 'NAME…' 'NAME…'
-#                                   such records at the same time, an argument on each GPU, as many as are ready in that time;
-#                                   graph_harvest:bfs@kronecker,grid: these rows alone
-#   scripts/gpu.sh several NAME     records of trainings on several GPUs into the same folder. On two: torch:fp32 torch:bf16 megatron
-#                                   megatron_interleaved deepspeed (scripts/test_trainers.sh tells the versions); on four: gpt:gpipe
-#                                   gpt:1f1b gpt:interleaved straggler killed_rank; with :200us after it no bubble below 200 µs is harvested
+#                                   such records at the same time, an argument on each GPU, as many as are ready in that time
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
@@ -70,7 +58,7 @@ gpu_tests() {
     touch "$build/carried"
   fi
   [[ ! -e $build/carried ]] || carried=(--carried)
-  python3 -B scripts/gpu_tests.py --build "$build" "${carried[@]}" "$@"
+  python3 -B tests/run/gpu_tests.py --build "$build" "${carried[@]}" "$@"
 }
 
 tests() {
@@ -98,19 +86,16 @@ sanitize() {
 
 measure() {
   mkdir -p "$results"
-  python3 scripts/record.py --build "$build" --results "$results" "$@"
+  python3 bench/lab measure --build "$build" --results "$results" "$@"
 }
 
-# lane GPU UNTIL NAME…: one after the other
+# lane GPU UNTIL NAME…: one after the other, each in a process of its own
 lane() {
   local -r until=$2
-  local name rows failed=0
+  local name failed=0
   export CUDA_VISIBLE_DEVICES=$1
   for name in "${@:3}"; do
-    rows=()
-    [[ $name != *@* ]] || IFS=, read -r -a rows <<< "--graphs,${name#*@}"
-    timeout $((until > SECONDS ? until - SECONDS : 1)) \
-      python3 scripts/record.py --build "$build" --results "$results" "${name%@*}" "${rows[@]}" || {
+    timeout $((until > SECONDS ? until - SECONDS : 1)) python3 bench/lab measure --build "$build" --results "$results" "$name" || {
       echo "$name: NOT RUN: exit $?" >&2
       failed=1
     }
@@ -133,27 +118,6 @@ lanes() {
   return $failed
 }
 
-several() {
-  export LULL_LIBRARY="${LULL_LIBRARY:-$PWD/$build/apps/c/liblull.so}"
-  local -r name=${1:-}
-  local -r training=${name%:200us}
-  local given=(--results "$results")
-  [[ $name == "$training" ]] || given+=(--min-bubble 200)
-  local -r torch=(python3 scripts/measure_torch.py "${given[@]}")
-  local -r trainers=(python3 scripts/measure_trainers.py "${given[@]}" --work observe+compute+streaming+equal)
-  local -r work=observe+resnet18+resnet50+vgg19+pagerank:kronecker=20,sweeps=1000000,tolerance=1e-30+graph_sgd:count=2000000,epochs=100000
-  mkdir -p "$results"
-  case $training in
-    torch:fp32 | torch:bf16) "${torch[@]}" --size "${training#torch:}" ;;
-    megatron | deepspeed) "${trainers[@]}" --schedules "$training" ;;
-    megatron_interleaved) "${trainers[@]}" --schedules "$training" --rooms 4 ;; # a send and a receive of two groups at once
-    gpt:*) "${torch[@]}" --ranks 4 --size gpt --schedules "${training#gpt:}" --work "$work" --scopes 6 --rooms 4 ;;
-    straggler) "${torch[@]}" --ranks 4 --size gpt --schedules 1f1b --work observe+resnet50 --scopes 6 --rooms 4 --straggler 20 ;;
-    killed_rank) python3 scripts/killed_rank.py --results "$results" --build "$build" ;;
-    *) usage ;;
-  esac
-}
-
 case ${1:-} in
   build) build "${2:-}" ;;
   test) shift; tests "$@" ;;
@@ -161,6 +125,5 @@ case ${1:-} in
   pack) pack ;;
   measure) shift; measure "$@" ;;
   lanes) shift; lanes "$@" ;;
-  several) shift; several "$@" ;;
   *) usage ;;
 esac

@@ -73,7 +73,7 @@ configuration() {
   rm -f "build/$preset.xml"
   "${fixed_addresses[@]}" ctest --preset "$preset" -j "$tests_at_once" "$@" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
     status=$?
-  if ! read -r tests failures absent < <(scripts/test_results.py "build/$preset.xml"); then
+  if ! read -r tests failures absent < <(tests/run/test_results.py "build/$preset.xml"); then
     tests=0 failures=0 absent=0
   fi
   if ((status != 0 && failures == 0)); then

@@ -18,7 +18,7 @@ prepare_library
 try 'each way to send and receive' tests/apps/python/torch_gloo_test.py
 try 'parts of side steps' tests/apps/python/torch_side_parts_test.py
 try 'a rank that is killed' tests/apps/python/torch_killed_test.py
-try 'the script that measures' tests/apps/python/torch_measure_test.py
+try 'the script that measures' tests/bench/lab/pipeline_test.py
 for ranks in 2 3; do
   try "schedules on $ranks ranks" tests/apps/python/torch_schedules_test.py "$ranks"
 done

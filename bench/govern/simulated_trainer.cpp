@@ -69,7 +69,7 @@ constexpr std::array trainers{
     trainer_traits{.name = "slight, supposed devouring", .slowdown = 0.002, .assumed = 0.5},
 };
 
-// Means of two steps of the stage of scripts/measure_stage.py without side work, in milliseconds: one NVIDIA H100,
+// Means of two steps of the stage of bench/lab/trainer.py without side work, in milliseconds: one NVIDIA H100,
 // driver 580.159.04, 2026-11-25.
 constexpr std::array recorded_ms{
     128.26, 124.35, 125.06, 125.06, 124.88, 124.78, 124.76, 124.58, 124.91, 124.80, 125.15, 124.82, 125.05, 124.64,

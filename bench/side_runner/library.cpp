@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library for scripts/side_runner.py. Each call returns 0, or 1 where it failed: lull_side_error says why.
+// The library for bench/lab/compare/runner.py. Each call returns 0, or 1 where it failed: lull_side_error says why.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

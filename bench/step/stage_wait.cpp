@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wait by the clock on the wall for scripts/measure_stage.py: torch.cuda._sleep counts cycles, which are longer
+// A wait by the clock on the wall for bench/lab/trainer.py: torch.cuda._sleep counts cycles, which are longer
 // beside side work.
 #include <cstdint>
 #include <exception>

@@ -23,12 +23,13 @@ highlight_language = "text"
 suppress_warnings = ["misc.highlighting_failure"]  # "…" stands for code that is left out
 autodoc_member_order = "bysource"
 root_doc = "README"
-include_patterns = ["*.md", "apps/python/*.md", "docs/*.md", "docs/decisions/*.md", "docs/site/*.rst"]
+include_patterns = ["*.md", "apps/python/*.md", "docs/*.md", "docs/decisions/*.md", "docs/site/*.rst", "bench/lab/*.md"]
 exclude_patterns = ["build*", ".git"]
 
 CHAPTERS = ["docs/[1-9]*-*", "docs/figures", "docs/notebook"]
 REFERENCE = ["The Python package <apps/python/README>", "C, C++ and Python <docs/site/reference>"]
 PROJECT = ["Chapters and decisions <docs/README>", "CHANGELOG", "CONTRIBUTING", "RELEASING", "SECURITY"]
+PROJECT += ["bench/lab/README", "bench/lab/SECTIONS"]
 
 
 def add_next_pages(_, page, source):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpu_tests_test.py ROOT: scripts/gpu_tests.py counts each test of a group, whatever happens to its process."""
+"""gpu_tests_test.py ROOT: tests/run/gpu_tests.py counts each test of a group, whatever happens to its process."""
 
 import json
 import os
@@ -91,7 +91,7 @@ class GpuTests(unittest.TestCase):
         environment = {**os.environ, "PATH": f"{shown.parent}:{os.environ['PATH']}"}
         environment.pop("CUDA_VISIBLE_DEVICES", None)
         done = subprocess.run(
-            [sys.executable, "-B", ROOT / "scripts/gpu_tests.py", "--build", self.folder, *options],
+            [sys.executable, "-B", ROOT / "tests/run/gpu_tests.py", "--build", self.folder, *options],
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -276,7 +276,7 @@ if __name__ == "__main__":
 
     def test_a_tree_that_is_carried_is_found_where_it_was_built(self):
         was = self.folder / "elsewhere/tree"
-        self.add("there", "program", ["test", "-e", str(was / "scripts/gpu_tests.py")])
+        self.add("there", "program", ["test", "-e", str(was / "tests/run/gpu_tests.py")])
         listed = {"source": str(was), "build": str(was / "build"), "python": "/nowhere/python", "tests": self.tests}
         self.file("gpu_tests.json", json.dumps(listed))
         code, _, text = self.run_listed()

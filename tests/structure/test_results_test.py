@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_results_test.py ROOT: scripts/test_results.py counts what ctest writes, and programs of many GPU tests."""
+"""test_results_test.py ROOT: tests/run/test_results.py counts what ctest writes, and programs of many GPU tests."""
 
 import pathlib
 import subprocess
@@ -30,7 +30,7 @@ class TestResults(unittest.TestCase):
             pathlib.Path(folder, "CTestTestfile.cmake").write_text(LISTED, encoding="utf-8")
             run = ["ctest", "--test-dir", folder, "-R", f"^({chosen})$", "--output-junit", path]
             subprocess.run(run, capture_output=True, timeout=60, check=False)
-            told = [sys.executable, "-B", ROOT / "scripts/test_results.py", path]
+            told = [sys.executable, "-B", ROOT / "tests/run/test_results.py", path]
             done = subprocess.run(told, capture_output=True, text=True, timeout=60, check=True)
         return [int(number) for number in done.stdout.split()], done.stderr
 

@@ -23,7 +23,7 @@ def take_for_cuda(torch):
 
 
 def problems_of(torch, run, plain, sites):
-    """What is wrong with one training, whose sites are given: see torch_pipeline.trained."""
+    """What is wrong with one training, whose sites are given: see lab.pipelines.schedules.trained."""
     losses, weights, mode, counts = run
     if len(losses) != len(plain[0]) or not all(map(torch.equal, losses, plain[0])):
         yield "losses differ"

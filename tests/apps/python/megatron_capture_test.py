@@ -10,20 +10,20 @@ import sys
 
 import lull
 from torch_capture_test import TASK, WRONG, wait_until
-from torch_two_gpus_test import run_on_ranks, torch_pipeline, why_not
+from torch_two_gpus_test import run_on_ranks, schedules, why_not
 
-import trainer_pipelines
+from lab.pipelines import trainers
 
 GPUS = 2
 REPLAYS = 8
-STEPS = trainer_pipelines.WARM_UP - 1 + REPLAYS  # one step comes before the scope
+STEPS = trainers.WARM_UP - 1 + REPLAYS  # one step comes before the scope
 MICROBATCHES = 4
 SMALL = {"width": 1024, "layers": 4, "rows": 256, "microbatches": MICROBATCHES, "captured": True}
 
 
 def trained(torch, device, scope):
     """Losses, weights and problems of a training in that scope, which opens before the capture."""
-    pipeline = trainer_pipelines.make("megatron", device, **SMALL)
+    pipeline = trainers.make("megatron", device, **SMALL)
     losses, problems = pipeline.step(), []
     with scope as side:
         assert side is None or wait_until(side.ready), "no job stood ready"
@@ -57,14 +57,14 @@ def rank_main():
     torch.cuda.set_device(device)
     torch.use_deterministic_algorithms(True)
     dist.init_process_group("nccl", device_id=device)
-    plain, _ = trained(torch, device, torch_pipeline.Nothing())
+    plain, _ = trained(torch, device, schedules.without_lull())
     lulled, problems = trained(torch, device, lull.harvest(TASK, executor="cuda"))
     if not all(bool(each.isfinite().all()) for each in plain):
         problems.append("what is compared is not finite")
     if not all(map(torch.equal, plain, lulled)):
         problems.append("losses or weights are others than without Lull")
     print(f"rank {rank}: {'; '.join(problems) or 'as it should be'}", flush=True)
-    trainer_pipelines.forget_captured()  # else NCCL does not end
+    trainers.forget_captured()  # else NCCL does not end
     dist.barrier()
     dist.destroy_process_group()
     sys.exit(1 if problems else 0)

@@ -8,11 +8,11 @@ import os
 import pathlib
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("bench", "apps/python")]
 
 import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
-import torch_pipeline  # noqa: E402
+from lab.pipelines import schedules  # noqa: E402
 
 SKIPPED = 77
 
@@ -78,7 +78,7 @@ def main():
         print("not run: this torch has no gloo")
         sys.exit(SKIPPED)
     if "RANK" not in os.environ:
-        sys.exit(torch_pipeline.launch([__file__], limit=200))
+        sys.exit(schedules.launch([__file__], limit=200))
     rank_main(torch, dist)
 
 

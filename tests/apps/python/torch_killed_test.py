@@ -14,11 +14,11 @@ import sys
 import tempfile
 import threading
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("bench", "apps/python")]
 
 import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
-import torch_pipeline  # noqa: E402
+from lab.pipelines import schedules  # noqa: E402
 
 OWN_PROCESS = "it starts ranks and kills one"
 BESIDE = "without a GPU a rank it uses none"
@@ -90,7 +90,7 @@ def rank_main(folder, kill_at):
     device, executor, rest = set_up(torch)
     importlib.import_module("torch.distributed.pipelining")
     rank = torch.distributed.get_rank()
-    pipeline = torch_pipeline.Pipeline("1f1b", device, **SMALL)
+    pipeline = schedules.Pipeline("1f1b", device, **SMALL)
     saved = Saved(torch, folder)
     first, losses = saved.restore(pipeline)
     task = f"mlp:hidden=64,epochs=60,losses={folder}/side.{rank}.csv"
@@ -112,7 +112,7 @@ def rank_main(folder, kill_at):
 def train(folder, kill_at):
     """Whether it came to its end."""
     folder.mkdir(exist_ok=True)
-    return torch_pipeline.launch([__file__, str(folder), str(kill_at)], count=RANKS, limit=LIMIT_S) == 0
+    return schedules.launch([__file__, str(folder), str(kill_at)], count=RANKS, limit=LIMIT_S) == 0
 
 
 def differences(torch, whole, killed):

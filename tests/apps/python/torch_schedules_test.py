@@ -15,11 +15,11 @@ import pathlib
 import re
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("bench", "apps/python")]
 
 import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
-import torch_pipeline  # noqa: E402
+from lab.pipelines import schedules  # noqa: E402
 
 SKIPPED = 77
 STEPS = 3
@@ -55,13 +55,13 @@ def rank_main():
     rank = dist.get_rank()
     stream, sites = gloo_ranks.take_for_cuda(torch)
     failed = []
-    for schedule in torch_pipeline.SCHEDULES:
+    for schedule in schedules.SCHEDULES:
 
         def train(scope):
             sites.clear()
-            return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, torch.device("cpu"), **SMALL), scope, STEPS)
+            return schedules.trained(schedules.Pipeline(schedule, torch.device("cpu"), **SMALL), scope, STEPS)
 
-        plain = train(torch_pipeline.Nothing())
+        plain = train(schedules.without_lull())
         assert not sites
         for name, scope in (
             ("observe", lull.observe(executor="threads")),
@@ -103,7 +103,7 @@ def main():
     if "RANK" in os.environ:
         rank_main()
     ranks = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-    sys.exit(torch_pipeline.launch([__file__], count=ranks, limit=LIMIT_S))
+    sys.exit(schedules.launch([__file__], count=ranks, limit=LIMIT_S))
 
 
 if __name__ == "__main__":

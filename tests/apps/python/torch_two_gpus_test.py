@@ -11,10 +11,10 @@ import os
 import pathlib
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("bench", "apps/python")]
 
 import lull  # noqa: E402
-import torch_pipeline  # noqa: E402
+from lab.pipelines import schedules  # noqa: E402
 
 GPUS = 2
 SKIPPED = 77
@@ -78,12 +78,12 @@ def rank_main(dry):
     importlib.import_module("torch.distributed.pipelining")  # what it imports is not ours to be blamed for
     before = attributes()
     failed = []
-    for schedule in torch_pipeline.SCHEDULES:
+    for schedule in schedules.SCHEDULES:
 
         def train(scope):
-            return torch_pipeline.trained(torch_pipeline.Pipeline(schedule, device, **SMALL), scope, STEPS)
+            return schedules.trained(schedules.Pipeline(schedule, device, **SMALL), scope, STEPS)
 
-        plain = train(torch_pipeline.Nothing())
+        plain = train(schedules.without_lull())
         for name, scope in (
             ("observe", lull.observe(executor=executor)),
             ("harvest", lull.harvest(TASKS, executor=executor)),
@@ -116,7 +116,7 @@ def run_on_ranks(rank_main, reason):
         sys.exit(SKIPPED)
     if "RANK" in os.environ:
         rank_main()
-    sys.exit(torch_pipeline.launch(sys.argv))
+    sys.exit(schedules.launch(sys.argv))
 
 
 def main():

@@ -12,12 +12,12 @@ import os
 import pathlib
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("scripts", "apps/python")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[3] / folder) for folder in ("bench", "apps/python")]
 
 import gloo_ranks  # noqa: E402
 import lull  # noqa: E402
-import torch_pipeline  # noqa: E402
-import trainer_pipelines  # noqa: E402
+from lab.pipelines import schedules  # noqa: E402
+from lab.pipelines import trainers  # noqa: E402
 
 SKIPPED = 77
 STEPS = 3
@@ -91,14 +91,14 @@ def rank_main(schedule, dtype):
 
     def train(scope, named):
         sites.clear()
-        pipeline = trainer_pipelines.make(schedule, torch.device("cpu"), **SMALL, dtype=dtype, named=named)
+        pipeline = trainers.make(schedule, torch.device("cpu"), **SMALL, dtype=dtype, named=named)
         before = untouched(schedule)
-        run = torch_pipeline.trained(pipeline, scope, STEPS)
+        run = schedules.trained(pipeline, scope, STEPS)
         assert untouched(schedule) == before and not (schedule == "deepspeed" and pipeline.changed), "not restored"
         return run
 
-    plain = train(torch_pipeline.Nothing(), named=False)
-    train(torch_pipeline.Nothing(), named=True)
+    plain = train(schedules.without_lull(), named=False)
+    train(schedules.without_lull(), named=True)
     assert not sites
     wanted = expected(schedule, rank)
     for name, named, scope in (
@@ -138,7 +138,7 @@ def main():
         sys.exit(SKIPPED)
     if "RANK" in os.environ:
         rank_main(schedule, dtype)
-    sys.exit(torch_pipeline.launch([__file__, schedule, dtype], limit=LIMIT_S))
+    sys.exit(schedules.launch([__file__, schedule, dtype], limit=LIMIT_S))
 
 
 if __name__ == "__main__":

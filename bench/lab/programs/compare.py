@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lull and what else could run a captured PyTorch step beside training, in one process and by one trainer.
+
+The trainer is the stage of the program `stage`, on a stream of high priority. Rows, a list with commas:
+
+  nothing             the trainer against itself
+  low_priority        replays without pause on a stream of the lowest priority
+  host_gated_step     a host thread watches a word that the trainer's stream sets, and launches a step at a time
+  host_gated_segment  … a segment at a time
+  planned             at the opening, the segments that fit into the site's previous bubble, as PipeFill does
+  green_split         replays without pause in a green context of some SMs (--green-sms); the trainer has all
+  lull, lull_without_hint, lull_functor
+  other_process       replays without pause in another process, time-sliced; mps: under MPS; xsched: under XSched
+
+A scope measures one row, with groups of steps with and without side work by turns; rounds of all rows alternate. One
+JSON object a scope on standard output, then one a row over its scopes; the table on standard error, and in --table.
+
+  --server mps              this program as a client of a daemon that it starts and stops; rows: nothing, mps
+  --xsched FOLDER           … of XSched, installed in that folder; rows: nothing, xsched
+  --segment, --segments     seconds, of Lull and of the others' cut; of how many pieces, 0: as Lull cuts"""
+
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+import types
+
+from lab import on_gpu, torch
+from lab.compare import servers
+from lab.compare.rows import ROWS, Comparison
+from lab.compare.table import bound_of, plain_steps, table
+from lab.numbers import quantiles
+from lab.options import all_of, at_least, count, one_of
+from lab.trainer import Size, stream_of
+from lab.treatment import over_scopes
+
+BEGAN = time.monotonic()
+MEANS = ("wall_share", "memory_mib", "cpu_ms_a_step")
+
+
+def say(text):
+    print(f"{time.monotonic() - BEGAN:6.1f} s  {text}", file=sys.stderr, flush=True)
+
+
+def printed(row):
+    print(json.dumps(row), flush=True)
+
+
+def scope_of(comparison, name):
+    """One scope, and its drains apart; a row that fails says why."""
+    try:
+        found = {"row": name, **ROWS[name](comparison)}
+    except Exception as why:  # the others go on
+        say(f"{name}: not run: {why}")
+        return {"row": name, "not_run": f"{type(why).__name__}: {why}"}, []
+    drains = found.pop("drains_us", None) or []
+    say(f"{name}: {found['slowdown_percent']:+.2f} %, of idle {found.get('harvest') or 0:.2f}")
+    return found | {"drain_us": quantiles(drains)}, drains
+
+
+def whole_row(name, scopes, drains):
+    """Of all scopes that ran."""
+    ran = [scope for scope in scopes if "not_run" not in scope]
+    if not ran:
+        return scopes[0]
+    row = {"row": name, "scopes_run": len(ran), **over_scopes(ran), "drain_us": quantiles(drains)}
+    row |= {key: statistics.fmean(scope[key] for scope in ran) for key in MEANS if all(key in one for one in ran)}
+    if bound := bound_of(ran):
+        row["drain_bound_us"] = bound
+    if len(ran) < len(scopes):
+        row["failed"] = scopes[-1]["not_run"]
+    return row | {key: ran[0][key] for key in ("no_drain",) if key in ran[0]}
+
+
+def compare(given):
+    say("makes the trainer and the side step")
+    comparison = Comparison(given)
+    title = f"Side step: {given.model}, {comparison.plain_ms:.2f} ms; {comparison.step_mib:.0f} MiB of weights"
+    say(f"{title}; a step of the trainer is idle for {comparison.trainer.idle_ms:.1f} ms")
+    scopes, drains = {name: [] for name in given.rows}, {name: [] for name in given.rows}
+    try:
+        for index in range(given.rounds):
+            for name in given.rows:
+                if any("not_run" in scope for scope in scopes[name]):
+                    continue
+                scope, its_drains = scope_of(comparison, name)
+                scopes[name].append(scope)
+                drains[name] += its_drains
+                printed({"scope": index, **scope})
+    finally:
+        comparison.close()
+    rows = [whole_row(name, scopes[name], drains[name]) for name in given.rows]
+    nothing = next((row for row in rows if row["row"] == "nothing"), {})
+    rows = [row | plain_steps(row, nothing) for row in rows]
+    for row in rows:
+        printed({"rounds": given.rounds, **row})
+    say_table(rows, given, title)
+
+
+def say_table(rows, given, title):
+    text = table(rows, title)
+    print(f"\n{text}", file=sys.stderr, flush=True)
+    if given.table:
+        path = pathlib.Path(given.table)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def no_cut_or_pieces(text):
+    return 0 if text == "0" else at_least(2)(text)
+
+
+def measure(
+    build,
+    model="resnet18",
+    rows: all_of(",", ROWS) = None,
+    rounds: count = 1,
+    seconds=2.5,
+    segment=1e-4,
+    segments: no_cut_or_pieces = 0,
+    reserved_groups: int = None,
+    green_sms=32,
+    stream: one_of(("high", "own", "legacy")) = "high",
+    server: one_of(servers.SERVERS) = None,
+    mps_percent=25,
+    xsched: os.path.abspath = None,
+    table="",
+    limit: count = 480,
+    size=Size(),
+):
+    server = server or ("xsched" if xsched else None)
+    given = types.SimpleNamespace(**locals())
+    given.rows = rows or (["nothing", server] if server else list(ROWS))
+    if server and os.environ.get(servers.UNDER) != server:
+        try:
+            sys.exit(servers.again_under(given))
+        except Exception as why:
+            row = {"row": server, "not_run": f"{type(why).__name__}: {why}"}
+            printed(row)
+            return say_table([row], given, f"Side step: {model}")
+    on_gpu(limit)
+    with torch.cuda.stream(stream_of(stream)):
+        compare(given)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of Google Benchmark programs, a row a benchmark, and of small programs that print one JSON object."""
+
+import itertools
+import pathlib
+
+from lab.process import of_bench, read_json, read_outcome, run_lull, shell
+from lab.record import benches, once, paired, twice, without
+from lab.section import section
+from lab.sections.graphs import RATINGS, TASKS, at_instants
+
+BURSTS = ("burst_132", "burst_264", "cublas_2048")
+
+
+def yields(*rest, tasks=("compute",)):
+    """Benchmarks of yield_latency: a name for each task and each rest."""
+    parts = ((task, *each.partition(" --")) for task in tasks for each in rest)
+    return [f"yield_latency/task:{task}/{name}/iterations:{dashes}{more}" for task, name, dashes, more in parts]
+
+
+YIELD = yields(*(f"behind:{burst}" for burst in BURSTS), tasks=("compute", "streaming", "pagerank"))
+CAPTURED = yields(*(f"behind:{burst}/captured" for burst in BURSTS), tasks=("compute", "streaming"))
+CAPTURED += yields("behind:burst_264/captured --others", tasks=("compute", "streaming"))
+CLOSINGS = ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "waited")
+LANDING = yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS))
+LANDING += yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS[3:]), tasks=("streaming", "pagerank"))
+EDGES = yields("behind:burst_264")
+for option in ("successor", "setter=kernel", "launch=at_open", "threads=256", "threads=512", "reserved-groups=0"):
+    EDGES += yields(f"behind:burst_264 --{option}")
+ARRIVAL = yields(*(f"arrival:{what}" for what in ("one_thread", "blocks_132", "nccl_shape")))
+HOST_CALLS = [
+    f"host_calls/call:{call}/launch:{launch}/iterations: --connections={connections}"
+    for call in ("nothing", "stream_synchronise", "device_synchronise", "free")
+    for launch in ("at_close", "at_open")
+    for connections in ((1, 8, 32) if call == "nothing" else (1, 8))
+]
+LEAVING = yields(*(f"behind:burst_132 --size={size} --bubbles=3000" for size in (4096, 1024)), tasks=("product",))
+for option in ("setter=kernel", "leave=saved"):
+    LEAVING += yields(f"behind:burst_132 --size=4096 --bubbles=3000 --{option}", tasks=("product",))
+LEAVING += yields("behind:burst_132 --bubbles=3000", tasks=("mlp",))
+PICTURES = ("lanczos3_rgb", "lanczos3_grey", "area_rgb", "lanczos3_rgb_watermark", "area_rgb_watermark")
+RESIZE = [f"resize_npp/what:{what}/width:{width}/" for what in PICTURES for width in (1920, 640)]
+WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
+SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
+RATING_TEXTS, GRAPH_TEXTS = ("csv",), ("el", "wel", "gr", "mtx")
+TEXTS = {name: RATING_TEXTS if task.inputs is RATINGS else GRAPH_TEXTS for name, task in TASKS.items() if not task.task}
+GRAPH_PARTS = "el wel gr mtx transpose is_symmetric orient plan_triangles read_ratings rating_blocks".split()
+GRAPH_SETUP = [f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in TEXTS.items() for text in texts]
+GRAPH_SETUP += [f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in TEXTS.items()]
+GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in GRAPH_PARTS]
+SITES = ["site_calls/executor:threads/", "site_calls/executor:cuda/"]
+PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
+
+OF_BENCHES = {  # unit, seconds, benchmarks, what
+    "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
+    "captured": ("us", 50, CAPTURED, "The same of bubbles in captured graphs."),
+    "landing": ("us", 60, LANDING, "The price of a bubble by when the edge closes."),
+    "edges": ("us", 43, EDGES, "What edges cost, by what sets them and how the worker is launched."),
+    "host_calls": ("host in us, calls in ms", 120, HOST_CALLS, "Host time beside calls that wait for the device."),
+    "arrival": ("us", 17, ARRIVAL, "How long a kernel that arrives in mid-bubble waits."),
+    "leaving": ("us", 40, LEAVING, "How blocks leave within a tile of a product."),
+    "resize": ("us", 60, RESIZE, "Pictures made smaller, beside NPP."),
+    "whole_job": ("files a second", 60, WHOLE_JOB, "The image task from folder to folder."),
+}
+ON_CPU = {
+    "setup": ("times in ms, rates as named", 480, SETUP, "How fast a text of 100 MB becomes a graph."),
+    "graph_setup": (
+        "times in ms, rates as named",
+        488,
+        GRAPH_SETUP,
+        "How fast a graph task is ready from such a text.",
+    ),
+    "sites": ("us", 120, SITES, "Host time of open and close with many sites."),
+    "pagerank_cpu": ("ms", 120, PAGERANK_CPU, "PageRank on CPU threads, beside a plain loop."),
+}
+
+
+def of_benches(name, unit, seconds, names, text, needs, limit):
+    def measure(build):
+        return benches(build, names, limit)
+
+    measure.__doc__ = text
+    section(name, unit, needs=needs, seconds=seconds)(measure)
+
+
+for name, about in OF_BENCHES.items():
+    of_benches(name, *about, "1 gpu", 120)
+for name, about in ON_CPU.items():
+    of_benches(name, *about, "an idle machine", 240)
+
+
+@section("product", "TFLOP/s", seconds=60)
+def product(build):
+    """Large products beside cuBLAS; the intervals are the spread of the pairs, 10th to 90th percentile."""
+    rows = []
+    # So many rounds that the worker's start counts for nothing.
+    for size, count, rounds in ((4096, 1, 100), (1024, 131, 100), (512, 524, 100)):
+        command = of_bench(build, f"product_speed --size {size} --count {count} --rounds {rounds}")
+        runs = [read_json(shell(command, 150)) for _ in range(2)]
+        figures = [{key: v["p50"] if isinstance(v, dict) else v for key, v in run.items()} for run in runs]
+        spread = [{key: [v["p10"], v["p90"]] for key, v in run.items() if isinstance(v, dict)} for run in runs]
+        interval = {"first": spread[0], "second": spread[1]}
+        rows.append({"size": size, "products": count, **paired(command, *figures, interval=interval)})
+    return rows
+
+
+@section("ranks", "bytes", seconds=60)
+def ranks(build):
+    """Whether a job of bubbles ends with the bytes of one that was never interrupted."""
+    task = "pagerank:kronecker=22,sweeps=100,tolerance=1e-30,out="
+    files = [pathlib.Path(f"{build}/{name}.tsv") for name in ("uninterrupted", "first", "second")]
+    plain = f"run --executor cuda --task {task}{files[0]}".split()
+    bubbles = "harvest --executor cuda --schedule 1f1b --segment 17us --pairs 1 --iterations 40 --verify --task".split()
+    done = [run_lull(build, plain, 200), *(run_lull(build, [*bubbles, f"{task}{file}"], 200) for file in files[1:])]
+    if failed := next((one for one in done if "not_run" in one), None):
+        return [paired(["lull", *bubbles], failed, failed)]
+    expected = files[0].read_bytes()
+    found = [
+        {"bytes": len(expected), "equal": file.read_bytes() == expected, "bubbles": one["report"]["bubbles"]}
+        for file, one in zip(files[1:], done[1:])
+    ]
+    return [paired(["lull", *bubbles, f"{task}…"], *found)]
+
+
+INSTANTS = [
+    "pagerank:kronecker=18,sweeps=60,tolerance=1e-30",
+    "mlp:hidden=256,batch=512,epochs=20",
+    # One round, and little to compare: what another round stores again would hide what was left out.
+    "product:rows=2048,columns=2048,depth=16384,count=2",
+    "product:rows=2048,columns=2048,depth=16384,count=2,leave=saved",
+    "product:rows=1024,columns=1024,depth=1024,count=16,rounds=160",
+    "compute:rounds=125",
+    "streaming:rounds=200",
+    "images_unfed",
+]
+
+
+@section("instants", None, seconds=600)
+def instants(build):
+    """Whether a task that is preempted at random instants ends with the bits of one that never was; `second` is at
+    others."""
+    return [{"task": task, **at_instants(build, task, 200, "--instants", "500")} for task in INSTANTS]
+
+
+CONNECTIONS = (1, 4, 8, 32)
+
+
+def of_connections(build, program, limit, read):
+    commands = {count: of_bench(build, f"{program} --connections {count}") for count in CONNECTIONS}
+    return [{"connections": count, **twice(command, limit, read)} for count, command in commands.items()]
+
+
+@section("pending", "ns", seconds=86)
+def pending(build):
+    """What a wait that is pending beside training costs each of its kernels. A row is of one program; its rows are
+    inside."""
+    return of_connections(build, "pending_wait", 130, read_json)
+
+
+@section("two_streams", "us", seconds=50)
+def two_streams(build):
+    """Two streams of a trainer of which one waits for the other. A run in which a wait ran out is an outcome."""
+    return of_connections(build, "two_streams", 250, read_outcome)
+
+
+@section("connections", "us", seconds=300)
+def connections(build):
+    """The same without Lull, and with further streams of the program that launch kernels: from how many on two
+    streams that wait for each other hang."""
+    rows = []
+    for count, further in itertools.product((1, 2, 3, 4, 6, 8), range(5)):
+        command = of_bench(build, f"two_streams --connections {count} --further {further}")
+        rows.append({"connections": count, "further": further, **twice(command, 60, read_outcome)})
+    return rows
+
+
+@section("our_threads", "per cent of a core", seconds=49)
+def our_threads(build):
+    """What the runtime's own threads take of a core."""
+    return [twice(of_bench(build, "our_threads"), 60)]
+
+
+@section("governor", None, needs="an idle machine", seconds=27)
+def governor(build):
+    """Whether simulated trainers keep a bound on slowdown: an outcome, which has no noise."""
+    command = of_bench(build, "governed_trainers")
+    found = read_json(shell(command, 200))
+    rows = [{"trainer": "all", **once(command, without(["rows"], found))}]
+    named = ("trainer", "steps", "bound_percent")
+    return rows + [
+        {**{key: row[key] for key in named}, **once(command, without(named, row))} for row in found.get("rows", [])
+    ]
