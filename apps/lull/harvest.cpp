@@ -8,17 +8,18 @@
 #include <thread>
 #include <vector>
 
-#include <lull/apps/lull/account.hpp>
-#include <lull/apps/lull/always_on.hpp>
-#include <lull/apps/lull/finish.hpp>
-#include <lull/apps/lull/harvest_trace.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/progress.hpp>
-#include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/setting.hpp>
-#include <lull/apps/lull/side_jobs.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/account.hpp>
+#include <lull/host/measure/always_on.hpp>
+#include <lull/host/measure/finish.hpp>
+#include <lull/host/measure/gpu_samples.hpp>
+#include <lull/host/measure/replay.hpp>
+#include <lull/host/measure/replay_trace.hpp>
+#include <lull/host/measure/side_jobs.hpp>
 #include <lull/host/solo/solo_run.hpp>
 
 namespace lull {

@@ -8,8 +8,6 @@
 #include <fstream>
 #include <string_view>
 
-#include <lull/apps/lull/statistics.hpp>
-
 namespace lull {
 namespace {
 
@@ -39,28 +37,7 @@ std::optional<std::uint64_t> positive(long value) {
   return value > 0 ? std::optional<std::uint64_t>(static_cast<std::uint64_t>(value)) : std::nullopt;
 }
 
-template <class Member>
-std::optional<double> median_of(std::span<gpu_state const> samples, Member member) {
-  std::vector<double> values;
-  for (gpu_state const& sample : samples) {
-    if (sample.*member) values.push_back(*(sample.*member));
-  }
-  return values.empty() ? std::nullopt : std::optional{median(values)};
-}
-
 }  // namespace
-
-gpu_state summarise(std::span<gpu_state const> samples) {
-  gpu_state result{.sm_mhz = median_of(samples, &gpu_state::sm_mhz),
-                   .memory_mhz = median_of(samples, &gpu_state::memory_mhz),
-                   .power_w = median_of(samples, &gpu_state::power_w),
-                   .temperature_c = median_of(samples, &gpu_state::temperature_c),
-                   .power_capped = std::nullopt};
-  for (gpu_state const& sample : samples) {
-    if (sample.power_capped) result.power_capped = *sample.power_capped || result.power_capped.value_or(false);
-  }
-  return result;
-}
 
 machine_description describe_host(std::filesystem::path const& root) {
   machine_description machine;

@@ -4,15 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 
 #include <lull/host/report/gpu_monitor.hpp>
 
 namespace lull {
-
-/// Field by field over the samples that have it: the median; for power_capped, whether any sample was.
-gpu_state summarise(std::span<gpu_state const> samples);
 
 struct machine_description {
   std::optional<std::string> cpu;

@@ -11,10 +11,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, lost_causes> cause_names{
-    "start", "drain", "host_late", "too_short", "no_job",   "starved", "phase_wait",
-    "lease", "rooms", "grain",     "held",      "withheld", "slower"};
-
 template <class Value>
 json value_of(std::optional<Value> const& value) {
   return value ? json(*value) : json(nullptr);  // the library writes NaN and infinities as null
@@ -88,9 +84,10 @@ json value_of(report_config const& config) {
           {"tasks", std::move(tasks)}};
 }
 
-json value_of(report::harvest_gain const& harvest) {
+json value_of(harvest_gain const& harvest) {
   json lost = json::object();
-  for (std::size_t i = 0; i < lost_causes; ++i) lost[std::string{cause_names[i]}] = value_of(harvest.lost_us[i]);
+  for (std::size_t i = 0; i < lost_causes; ++i)
+    lost[std::string{name_of(static_cast<lost_cause>(i))}] = value_of(harvest.lost_us[i]);
   return {{"ratio", value_of(harvest.ratio)},
           {"ratio_without_rooms", value_of(harvest.ratio_without_rooms)},
           {"alone_items_per_s", value_of(harvest.solo_items_per_s)},
@@ -115,7 +112,7 @@ json value_of(report const& result) {
                     {"failures", value_of(job.failures)},
                     {"figures", std::move(figures)}});
   }
-  report::bubble_counts const& bubbles = result.bubbles;
+  bubble_counts const& bubbles = result.bubbles;
   return {{"schema", report::schema},
           {"version", result.version},
           {"command", result.command},
@@ -139,8 +136,6 @@ json value_of(report const& result) {
 }
 
 }  // namespace
-
-std::string_view name_of(lost_cause cause) noexcept { return cause_names[static_cast<std::size_t>(cause)]; }
 
 std::string to_json(report const& result) {
   return value_of(result).dump(2, ' ', false, json::error_handler_t::replace) + "\n";

@@ -140,7 +140,7 @@ void print_gained(table& lines, report const& result) {
     lines.row("  clocks of the SMs", number(*result.harvest.bubbles_sm_mhz) + " MHz in bubbles, " +
                                          number(*result.harvest.solo_sm_mhz) + " alone");
   }
-  report::bubble_counts const& bubbles = result.bubbles;
+  bubble_counts const& bubbles = result.bubbles;
   if (bubbles.count) {
     std::string text = std::to_string(*bubbles.count);
     if (bubbles.total_ms) text += " of " + number(*bubbles.total_ms) + " ms in all";

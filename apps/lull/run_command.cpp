@@ -6,9 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <lull/apps/lull/always_on.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>
@@ -17,6 +15,8 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/folder_lock.hpp>
+#include <lull/host/measure/always_on.hpp>
+#include <lull/host/measure/finish.hpp>
 #include <lull/host/report/time_text.hpp>
 #include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/solo/solo_run.hpp>

@@ -7,9 +7,9 @@
 #include <nppi_arithmetic_and_logical_operations.h>
 #include <nppi_geometry_transforms.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace lull::bench {
 

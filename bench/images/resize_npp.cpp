@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/images/logo.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>

@@ -18,10 +18,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/read_image.hpp>

@@ -14,10 +14,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/pipeline/pipeline_scope.hpp>
 #include <lull/bench/pipeline/stage.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/reserved_sms.hpp>
 
 namespace {

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/machine.hpp>
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/side_work/bubble_account.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/gpu_samples.hpp>
+#include <lull/host/measure/statistics.hpp>
 
 namespace lull::bench {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <thread>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace lull::bench {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace lull::bench {
 

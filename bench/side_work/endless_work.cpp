@@ -5,9 +5,9 @@
 #include <thread>
 #include <utility>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/graph/pagerank_owner.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/product/product_owner.hpp>
 #include <lull/tasks/synthetic.hpp>

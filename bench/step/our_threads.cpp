@@ -12,12 +12,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/step/others_percent.hpp>
 #include <lull/bench/step/process.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 

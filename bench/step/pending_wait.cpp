@@ -18,11 +18,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/pending_chain.hpp>
-#include <lull/apps/lull/short_kernels.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/apps/lull/waiting_cost.hpp>
-#include <lull/apps/lull/worker_streams.hpp>
 #include <lull/bench/step/kernels.hpp>
 #include <lull/bench/step/process.hpp>
 #include <lull/host/cuda/captured.hpp>
@@ -30,6 +25,11 @@
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/pending_chain.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
+#include <lull/host/measure/cuda/worker_streams.hpp>
+#include <lull/host/measure/waiting_cost.hpp>
 
 namespace {
 

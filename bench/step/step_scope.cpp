@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/side_work/bubble_account.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/statistics.hpp>
 
 namespace lull::bench {
 

@@ -16,10 +16,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/step/process.hpp>
 #include <lull/bench/step/step_scope.hpp>
 #include <lull/bench/step/step_trainer.hpp>
+#include <lull/host/measure/statistics.hpp>
 
 namespace {
 

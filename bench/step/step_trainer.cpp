@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include <lull/apps/lull/short_kernels.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/step/kernels.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
 
 namespace lull::bench {
 

@@ -18,14 +18,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/short_kernels.hpp>
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/side_work/endless_work.hpp>
 #include <lull/bench/step/kernels.hpp>
 #include <lull/bench/step/process.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace {

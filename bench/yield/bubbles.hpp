@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {

@@ -11,11 +11,11 @@
 #include <benchmark/benchmark.h>
 #include <CLI/CLI.hpp>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 

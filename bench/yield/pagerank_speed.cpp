@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace {
 
