@@ -75,7 +75,6 @@ struct choose_settings {
 struct tasks_settings {
   std::optional<std::string> name;  // none: all of them
   bool json = false;
-  std::optional<std::string> begun;  // what a shell has of a --task's value; only its completions are printed
 };
 
 /// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns

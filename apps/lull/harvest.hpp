@@ -6,7 +6,7 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/harvest_plan.hpp>
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 #include <lull/host/report/trace.hpp>
 
 namespace lull {

@@ -14,8 +14,8 @@
 
 #include <lull/apps/lull/command_line.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/completion.hpp>
-#include <lull/apps/lull/man_page.hpp>
+#include <lull/apps/lull/pages/completion.hpp>
+#include <lull/apps/lull/pages/man_page.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
@@ -29,6 +29,10 @@ exit_code dispatch(int argc, char** argv) {
   }
   command_line asked;
   CLI::App& app = asked.app;
+  if (argc > 2 && std::string_view{argv[1]} == "complete") {  // for the scripts of `completion`; in no help
+    std::cout << completions(app, {argv + 2, argv + argc});
+    return exit_code::done;
+  }
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& help) {  // --help, --version
@@ -40,7 +44,8 @@ exit_code dispatch(int argc, char** argv) {
   }
   if (app.got_subcommand("tasks")) return tasks_command(asked.tasks, std::cout);
   if (app.got_subcommand("completion") || app.got_subcommand("man")) {
-    std::cout << (app.got_subcommand("man") ? man_page(app, LULL_VERSION) : completion_script(app, asked.shell));
+    std::cout << (app.got_subcommand("man") ? man_page(app, LULL_VERSION)
+                                            : std::string{completion_script(asked.shell)});
     return exit_code::done;
   }
   if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include <lull/apps/lull/machine.hpp>
+#include <lull/apps/lull/report/machine.hpp>
 
 namespace lull {
 namespace {

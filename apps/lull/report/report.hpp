@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/machine.hpp>
+#include <lull/apps/lull/report/machine.hpp>
 #include <lull/host/measure/account.hpp>
 #include <lull/host/measure/job_result.hpp>
 #include <lull/host/measure/statistics.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/machine.hpp>
+#include <lull/apps/lull/report/machine.hpp>
 
 #include <sched.h>
 #include <sys/utsname.h>

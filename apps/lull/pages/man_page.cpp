@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/man_page.hpp>
+#include <lull/apps/lull/pages/man_page.hpp>
 
-#include <lull/apps/lull/command_walk.hpp>
+#include <lull/apps/lull/pages/command_walk.hpp>
 
 namespace lull {
 namespace {
@@ -34,18 +34,23 @@ std::string options_of(CLI::App const& command) {
   return text;
 }
 
+/// A section for each command; `words` name the one above.
+std::string commands_of(CLI::App const& above, std::string const& words) {
+  std::string text;
+  for (CLI::App const* each : above.get_subcommands({})) {
+    std::string const name = words + " " + each->get_name();
+    text += ".SS " + roff(name) + "\n" + roff(each->get_description()) + "\n" + options_of(*each) +
+            commands_of(*each, name);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string man_page(CLI::App const& program, std::string_view version) {
-  std::string text =
-      ".TH LULL 1 \"\" \"lull " + std::string{version} + "\"\n.SH NAME\nlull \\- " + roff(program.get_description()) +
-      "\n.SH SYNOPSIS\n.B lull\n.I COMMAND\n.RI [ OPTIONS ]\n.SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
-  for (named_command const& each : commands_of(program)) {
-    if (each.words.empty()) continue;
-    text += ".SS lull " + roff(each.words) + "\n" + roff(each.command->get_description()) + "\n" +
-            options_of(*each.command);
-  }
-  return text +
+  return ".TH LULL 1 \"\" \"lull " + std::string{version} + "\"\n.SH NAME\nlull \\- " +
+         roff(program.get_description()) + "\n.SH SYNOPSIS\n.B lull\n.I COMMAND\n.RI [ OPTIONS ]\n.SH OPTIONS\n" +
+         options_of(program) + ".SH COMMANDS\n" + commands_of(program, "lull") +
          ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\na task, a check or the machine failed\n.TP\n2\nwrong usage, or an "
          "input "
          "that cannot be used\n.TP\n130\ninterrupted by a signal\n.TP\n141\n"

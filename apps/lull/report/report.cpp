@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/lull/task_completion.hpp>
+#include <lull/apps/lull/pages/task_completion.hpp>
 
 #include <algorithm>
 #include <filesystem>

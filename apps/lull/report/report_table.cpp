@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 #include <lull/host/io/wrapped.hpp>
 #include <lull/host/report/step_writers.hpp>
 #include <lull/host/report/time_text.hpp>
