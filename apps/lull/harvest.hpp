@@ -26,6 +26,7 @@ struct harvested {
 
 /// Replays a stage of a pipeline with and without side work, by turns. Takes as long as its plan says, and seconds
 /// before. Errors: those of error.hpp.
-harvested measure_harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished);
+harvested measure_harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished,
+                          stop_request const& stop);
 
 }  // namespace lull

@@ -16,6 +16,7 @@
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/pages/completion.hpp>
 #include <lull/apps/lull/pages/man_page.hpp>
+#include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
@@ -50,9 +51,12 @@ exit_code dispatch(int argc, char** argv) {
   }
   if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);
   if (app.got_subcommand("doctor")) return doctor_command(asked.doctor, std::cout);
-  if (app.got_subcommand("profile")) return profile_command(asked.profile, std::cout);
   if (app.got_subcommand("choose")) return choose_command(asked.choose, std::cout);
-  return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);
+  // Never destroyed: a second signal may come while the process ends, and what was there before would kill it.
+  static stop_request const& stop = *new stop_request;
+  if (app.got_subcommand("profile")) return profile_command(asked.profile, stop, std::cout);
+  if (app.got_subcommand("run")) return run_command(asked.run, stop, std::cout);
+  return harvest_command(asked.harvest, stop, std::cout);
 }
 
 /// Whether a pipe's reader has closed it, as `head` does when it has seen enough.

@@ -66,7 +66,7 @@ job_state state_of(solo_run const& run) {
 
 }  // namespace
 
-exit_code run_command(run_settings const& asked, std::ostream& out) {
+exit_code run_command(run_settings const& asked, stop_request const& stop, std::ostream& out) {
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   side_mode const mode = parse_mode(asked.mode);
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
@@ -80,7 +80,6 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   folder_lock const ours{asked.checkpoint.folder};
   time_limit limit{asked.at_most};
 
-  stop_request const stop;
   std::unique_ptr<executor> const machine =
       make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
   machine->adopt_thread();

@@ -32,4 +32,11 @@ gpu_state summarise(std::span<gpu_state const> samples) {
   return result;
 }
 
+void gpu_samples::take() {
+  auto const now = std::chrono::steady_clock::now();
+  if (now < next_) return;
+  next_ = now + every_;
+  samples_.push_back(monitor_.sample());
+}
+
 }  // namespace lull

@@ -19,9 +19,9 @@ struct job_result {
   std::optional<std::uint64_t> phases;
   std::optional<std::uint64_t> chunks;
   std::optional<std::uint64_t> items;
-  std::optional<bool> verified;           // nothing: was not verified
-  std::optional<std::uint64_t> failures;  // inputs that could not be used; nothing: the job did not finish
-  std::vector<task_figure> figures = {};  // of the result of a job that finished
+  std::optional<bool> verified;                // nothing: was not verified
+  std::optional<std::uint64_t> failures = {};  // inputs that could not be used; nothing: the job did not finish
+  std::vector<task_figure> figures = {};       // of the result of a job that finished
 };
 
 /// A task whose jobs are over, however they were run.

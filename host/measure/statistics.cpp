@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <lull/host/error.hpp>
@@ -24,6 +25,13 @@ double percentile(std::span<double const> sorted, std::uint32_t per_mille) {
   // ⌈n · per_mille / 1000⌉ without a product that overflows.
   std::size_t const rank = n / 1000 * per_mille + (n % 1000 * per_mille + 999) / 1000;
   return sorted[rank - 1];
+}
+
+double quantile(std::vector<double> values, double p) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  auto const rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(values.size())));
+  return values[std::min(values.size() - 1, rank == 0 ? 0 : rank - 1)];
 }
 
 double median(std::vector<double> samples) {
