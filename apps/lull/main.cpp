@@ -7,8 +7,10 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -31,7 +33,7 @@ exit_code dispatch(int argc, char** argv) {
   command_line asked;
   CLI::App& app = asked.app;
   if (argc > 2 && std::string_view{argv[1]} == "complete") {  // for the scripts of `completion`; in no help
-    std::cout << completions(app, {argv + 2, argv + argc});
+    std::cout << completions(app, std::vector<std::string>{argv + 2, argv + argc});
     return exit_code::done;
   }
   try {

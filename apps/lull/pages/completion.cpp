@@ -76,72 +76,15 @@ end
 complete -c lull -f -a '(__lull_complete)'
 )";
 
-struct completion_words {
-  std::string kind = "words";
-  std::vector<std::string> lines;
-};
-
-/// Those words of a type such as "cuda|threads" that begin so. A type of one word is none that can be typed.
-void add_choices(std::string const& type, std::string_view begun, std::string const& before,
-                 std::vector<std::string>& to) {
-  if (type.find('|') == std::string::npos) return;
-  for (std::string const& word : CLI::detail::split(type, '|')) {
-    if (word.starts_with(begun)) to.push_back(before + word);
-  }
-}
-
-/// `before`: what stands in the same word before the value.
-completion_words values_of(CLI::Option const& option, std::string_view begun, std::string const& before) {
-  std::string const type = value_type(option);
-  if (type == "FILE") return {"files", {}};
-  if (type == "FOLDER") return {"folders", {}};
-  completion_words found;
-  if (type == "TASK") {
-    found.kind = "task";
-    for (std::string const& each : task_completions(begun)) found.lines.push_back(before + each);
-  } else {
-    add_choices(type, begun, before, found.lines);
-  }
-  return found;
-}
-
-/// An option that takes a value, by its name; null: there is none.
-CLI::Option const* option_of(CLI::App const& command, std::string const& name) {
-  CLI::Option const* const found = name.starts_with("--") ? command.get_option_no_throw(name) : nullptr;
-  return found != nullptr && takes_value(*found) ? found : nullptr;
-}
-
-completion_words complete(CLI::App const& program, std::vector<std::string> const& words) {
+/// The command that the words name.
+CLI::App const& command_of(CLI::App const& program, std::span<std::string const> words) {
   CLI::App const* command = &program;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+  for (std::string const& word : words) {
     for (CLI::App const* each : command->get_subcommands({})) {
-      if (each->get_name() == words[i]) command = each;
+      if (each->get_name() == word) command = each;
     }
   }
-  std::string const begun = words.empty() ? "" : words.back();
-  std::size_t const equals = begun.starts_with("--") ? begun.find('=') : std::string::npos;
-  if (equals != std::string::npos) {
-    CLI::Option const* const option = option_of(*command, begun.substr(0, equals));
-    return option == nullptr ? completion_words{}
-                             : values_of(*option, begun.substr(equals + 1), begun.substr(0, equals + 1));
-  }
-  if (words.size() > 1) {
-    if (CLI::Option const* const option = option_of(*command, words[words.size() - 2]))
-      return values_of(*option, begun, "");
-  }
-  completion_words found;
-  auto const add = [&](std::string const& word, std::string const& help) {
-    if (word.starts_with(begun)) found.lines.push_back(word + "\t" + help);
-  };
-  for (CLI::Option const* option : shown_options(*command)) {
-    if (begun.starts_with('-')) {
-      for (std::string const& name : option->get_lnames()) add("--" + name, option->get_description());
-    } else if (option->get_positional()) {
-      add_choices(value_type(*option), begun, "", found.lines);
-    }
-  }
-  for (CLI::App const* own : command->get_subcommands({})) add(own->get_name(), own->get_description());
-  return found;
+  return *command;
 }
 
 }  // namespace
@@ -150,10 +93,39 @@ std::string_view completion_script(std::string_view shell) {
   return shell == "bash" ? bash : shell == "zsh" ? zsh : fish;
 }
 
-std::string completions(CLI::App const& program, std::vector<std::string> const& words) {
-  completion_words const found = complete(program, words);
-  std::string text = found.kind + "\n";
-  for (std::string const& each : found.lines) text += each + "\n";
+std::string completions(CLI::App const& program, std::span<std::string const> words) {
+  std::string const begun = words.back();
+  words = words.first(words.size() - 1);
+  CLI::App const& command = command_of(program, words);
+  std::size_t const value_at = begun.starts_with("--") ? begun.find('=') + 1 : 0;  // 0, too, where there is no '='
+  std::string const before = begun.substr(0, value_at);
+  std::string const name = value_at != 0 ? begun.substr(0, value_at - 1) : words.empty() ? "" : words.back();
+  CLI::Option const* const option = name.starts_with("--") ? command.get_option_no_throw(name) : nullptr;
+  bool const is_value = option != nullptr && takes_value(*option);
+  std::string const type = is_value ? value_type(*option) : "";
+  if (type == "FILE") return "files\n";
+  if (type == "FOLDER") return "folders\n";
+  std::string text = type == "TASK" ? "task\n" : "words\n";
+  auto const add = [&](std::string const& word, std::string const& help = {}) {
+    if (word.starts_with(begun)) text += word + (help.empty() ? "" : "\t" + help) + "\n";
+  };
+  auto const add_choices = [&](std::string const& of) {
+    if (of.find('|') == std::string::npos) return;  // no word that can be typed
+    for (std::string const& word : CLI::detail::split(of, '|')) add(before + word);
+  };
+  if (type == "TASK") {
+    for (std::string const& each : task_completions(begun.substr(value_at))) add(before + each);
+  }
+  add_choices(type);
+  if (is_value || value_at != 0) return text;
+  for (CLI::Option const* each : shown_options(command)) {
+    if (begun.starts_with('-')) {
+      for (std::string const& own : each->get_lnames()) add("--" + own, each->get_description());
+    } else if (each->get_positional()) {
+      add_choices(value_type(*each));
+    }
+  }
+  for (CLI::App const* own : command.get_subcommands({})) add(own->get_name(), own->get_description());
   return text;
 }
 
