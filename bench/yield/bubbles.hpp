@@ -65,7 +65,4 @@ class bubble_bench {
   std::unique_ptr<device_state> state_;
 };
 
-/// Nearest-rank percentile, `p` in [0, 1]; sorts a copy. NaN of nothing.
-double percentile(std::vector<double> values, double p);
-
 }  // namespace lull::bench

@@ -34,6 +34,11 @@ double quantile(std::vector<double> values, double p) {
   return values[std::min(values.size() - 1, rank == 0 ? 0 : rank - 1)];
 }
 
+double mean(std::span<double const> samples) {
+  require(!samples.empty(), "a mean needs at least one sample");
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
 double median(std::vector<double> samples) {
   require(!samples.empty(), "a median needs at least one sample");
   std::sort(samples.begin(), samples.end());

@@ -17,6 +17,9 @@ double percentile(std::span<double const> sorted, std::uint32_t per_mille);
 /// The same rank for a share `p` in [0, 1], of samples in any order; NaN of nothing.
 double quantile(std::vector<double> values, double p);
 
+/// At least one sample. Errors: usage_error.
+double mean(std::span<double const> samples);
+
 /// The middle sample, or the mean of the two in the middle. At least one, in any order. Errors: usage_error.
 double median(std::vector<double> samples);
 

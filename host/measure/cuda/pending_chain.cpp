@@ -22,11 +22,6 @@ constexpr std::uint64_t max_hold_ns = 100'000'000;  // a launch takes the host s
 pending_chain::pending_chain(int kernels) : kernels_(kernels) {
   if (kernels < 2 || kernels > 950) throw usage_error{"a chain has 2 to 950 kernels, not " + std::to_string(kernels)};
   trainer::load_short_kernels();
-  void* word = nullptr;
-  LULL_CUDA(cudaHostAlloc(&word, sizeof *go_, cudaHostAllocMapped));
-  go_.reset(new (word) std::uint32_t{0});
-  LULL_CUDA(cudaHostGetDevicePointer(&word, go_.get(), 0));
-  go_on_device_ = static_cast<std::uint32_t*>(word);
   samples_ = device_memory{values * sizeof(float)};
   stamps_ = device_memory{sizeof(stamps)};
   LULL_CUDA(cudaMemset(stamps_.get(), 0, sizeof(stamps)));
@@ -51,12 +46,12 @@ void pending_chain::kernel(stream_handle stream, std::uint64_t* at) {
 
 double pending_chain::kernel_ns(stream_handle stream, enqueueing const& chain, enqueueing const& waits) {
   ++round_;
-  trainer::wait_for_word(stream, go_on_device_, round_, max_hold_ns, &static_cast<stamps*>(stamps_.get())->expired);
+  trainer::wait_for_word(stream, go_.device(), round_, max_hold_ns, &static_cast<stamps*>(stamps_.get())->expired);
   chain();
   LULL_CUDA(cudaEventRecord(end_.get(), static_cast<cudaStream_t>(stream)));
   waits();
   // Read by the kernel that keeps the stream back; publishes nothing else.
-  std::atomic_ref{*go_}.store(round_, std::memory_order_release);
+  std::atomic_ref{go_.host()}.store(round_, std::memory_order_release);
   LULL_CUDA(cudaDeviceSynchronize());
   stamps found{};
   LULL_CUDA(cudaMemcpy(&found, stamps_.get(), sizeof found, cudaMemcpyDeviceToHost));

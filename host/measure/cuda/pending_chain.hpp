@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/cuda/stream_words.hpp>
 
 namespace lull {
 
@@ -49,8 +49,7 @@ class pending_chain {
 
   int const kernels_;
   std::uint32_t round_ = 0;  // of the word that lets the trainer's stream go: it only grows
-  std::unique_ptr<std::uint32_t, cudaError_t (*)(void*)> go_{nullptr, cudaFreeHost};  // that word, of host and device
-  std::uint32_t* go_on_device_ = nullptr;
+  mapped_word go_;           // that word
   device_memory samples_;
   device_memory stamps_;
   cuda_event end_{event_timing::off};

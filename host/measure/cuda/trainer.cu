@@ -2,13 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
-#include <lull/host/measure/cuda/cublas_library.hpp>
+#include <lull/host/measure/cuda/blas.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/timed_stream.hpp>
 #include <lull/host/measure/trainer.hpp>
 
 namespace lull {
@@ -18,8 +20,7 @@ constexpr std::uint64_t head_start_ns = 3'000'000;  // lets the host run ahead o
 // The worker's blocks are in 4 µs after the opening; 20 µs and a little later.
 constexpr std::uint64_t late_arrival_ns = 25'000;
 constexpr std::uint64_t shortest_late_ns = 100'000;  // a shorter gap has no room for a late arrival
-constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-constexpr std::size_t marks = 1024;  // events, used in turn
+constexpr std::size_t marks = 1024;                  // events, used in turn
 constexpr int sizes[] = {512, 1024, 2048, 4096, 8192};
 constexpr int min_products = 4;  // a forward is made of at least so many, where products can be that short
 
@@ -30,12 +31,7 @@ class cuda_trainer final : public stage_trainer {
     LULL_CUDA(cudaSetDevice(device));
     stream_ = cuda_stream{0};  // the priority that a trainer's streams have by default
     trainer::load();
-    workspace_ = device_memory{workspace_bytes};
-    cublasHandle_t handle = nullptr;
-    check(cublas_.create(&handle), "cublasCreate");
-    products_handle_.reset(handle);
-    check(cublas_.set_stream(handle, stream_.get()), "cublasSetStream");
-    check(cublas_.set_workspace(handle, workspace_.get(), workspace_bytes), "cublasSetWorkspace");
+    product_.emplace(stream_.get());
     for (std::size_t i = 0; i < marks; ++i) events_.emplace_back(event_timing::off);
     calibrate(forward);
   }
@@ -43,7 +39,7 @@ class cuda_trainer final : public stage_trainer {
 
   stream_handle stream() override { return stream_.get(); }
   std::string describe() const override {
-    return std::to_string(products_) + " bf16 products of " + std::to_string(size_) + " squared";
+    return std::to_string(products_) + " bf16 products of " + std::to_string(product_->size()) + " squared";
   }
 
   void begin_replay(std::size_t iterations, std::size_t waits) override {
@@ -75,7 +71,7 @@ class cuda_trainer final : public stage_trainer {
   }
   void work(segment const& what) override {
     auto const count = std::max<std::int64_t>(1, (products_ * what.duration + forward_ / 2) / forward_);
-    for (std::int64_t i = 0; i < count; ++i) product();
+    for (std::int64_t i = 0; i < count; ++i) product_->enqueue();
   }
   void wait(std::chrono::nanoseconds length, wait_arrival arrival) override {
     auto* const when = static_cast<trainer::stamps*>(wait_stamps_.get()) + waits_++;
@@ -123,41 +119,15 @@ class cuda_trainer final : public stage_trainer {
     return static_cast<iteration_moments*>(iteration_stamps_.get()) + std::min(iteration_, iterations_ - 1);
   }
 
-  void check(cublasStatus_t status, char const* call) const {
-    if (status == CUBLAS_STATUS_SUCCESS) return;
-    throw device_error{static_cast<int>(status), cublas_.status_name(status), call, "cuda_trainer"};
-  }
-
-  void product() {
-    float const one = 1;
-    float const zero = 0;
-    check(cublas_.gemm_ex(products_handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, size_, size_, size_, &one,
-                          matrices_[0].get(), CUDA_R_16BF, size_, matrices_[1].get(), CUDA_R_16BF, size_, &zero,
-                          matrices_[2].get(), CUDA_R_16BF, size_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-          "cublasGemmEx");
-  }
-
-  void use_size(int size) {
-    size_ = size;
-    std::uint64_t const count = static_cast<std::uint64_t>(size) * static_cast<std::uint64_t>(size);
-    for (std::uint64_t m = 0; m < 3; ++m) {
-      matrices_[m] = device_memory{count * 2};
-      trainer::fill_random_bf16(stream_.get(), matrices_[m].get(), count, m * count);
-    }
-  }
-
   /// Mean time of a product among many, when the clocks are up.
   std::chrono::nanoseconds time_of_product() {
-    cuda_event begin;
-    cuda_event end;
-    float ms = 0;
+    stream_timer timer;
+    double ms = 0;
     double per_product_ns = 0;
     for (int count = 8; ms < 50 && count < 100'000; count *= 4) {
-      LULL_CUDA(cudaEventRecord(begin.get(), stream_.get()));
-      for (int i = 0; i < count; ++i) product();
-      LULL_CUDA(cudaEventRecord(end.get(), stream_.get()));
-      LULL_CUDA(cudaEventSynchronize(end.get()));
-      LULL_CUDA(cudaEventElapsedTime(&ms, begin.get(), end.get()));
+      ms = timer.ms(stream_.get(), [&] {
+        for (int i = 0; i < count; ++i) product_->enqueue();
+      });
       per_product_ns = ms * 1e6 / count;
     }
     return std::chrono::nanoseconds{static_cast<std::int64_t>(per_product_ns)};
@@ -166,28 +136,25 @@ class cuda_trainer final : public stage_trainer {
   /// The largest product of which a forward holds some, and how many of it.
   void calibrate(std::chrono::nanoseconds forward) {
     for (int const size : sizes) {
-      int const before = size_;
+      int const before = product_->size();
       int const products_before = products_;
-      use_size(size);
+      product_->use_size(size);
       auto const each = time_of_product();
       products_ =
           std::max(1, static_cast<int>(std::lround(static_cast<double>(forward.count()) /
                                                    static_cast<double>(std::max<std::int64_t>(1, each.count())))));
       if (products_ < min_products && before != 0) {
-        use_size(before);
+        product_->use_size(before);
         products_ = products_before;
         break;
       }
     }
-    product();
+    product_->enqueue();
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   }
 
   cuda_stream stream_;
-  device_memory workspace_;
-  trainer::cublas_library const cublas_;
-  std::unique_ptr<cublasContext, decltype(&::cublasDestroy_v2)> products_handle_{nullptr, cublas_.destroy};
-  device_memory matrices_[3];
+  std::optional<trainer::square_products> product_;  // made on the device
   std::vector<cuda_event> events_;
   device_memory iteration_stamps_;
   device_memory wait_stamps_;
@@ -199,7 +166,6 @@ class cuda_trainer final : public stage_trainer {
   std::vector<bool> late_;  // (waits_,)
   std::size_t marks_ = 0;
   std::chrono::nanoseconds const forward_;
-  int size_ = 0;
   int products_ = 1;  // of a forward
 };
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/cuda/green_context.hpp>
 
 namespace lull {
 
@@ -28,12 +28,8 @@ class worker_streams {
   std::vector<one> const& all() const noexcept { return all_; }
 
  private:
-  struct destroy {
-    void operator()(CUgreenCtx made) const noexcept;
-  };
-
   std::vector<one> all_;
-  std::unique_ptr<std::remove_pointer_t<CUgreenCtx>, destroy> context_;
+  std::unique_ptr<green_context> context_;
   std::vector<cuda_stream> owned_;  // goes before its context
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/bench/side_runner/green_stream.hpp>
+#include <lull/host/measure/cuda/green_context.hpp>
 
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
 
-namespace lull::bench {
+namespace lull {
 
-green_stream::green_stream(unsigned sms) {
+green_context::green_context(unsigned sms) {
   cuda_driver const& call = driver();
   if (!call.has_green_contexts()) throw usage_error{"this driver has no green contexts: install driver 560 or later"};
   int device = 0;
@@ -23,18 +23,16 @@ green_stream::green_stream(unsigned sms) {
   if (groups == 0) throw usage_error{"the GPU has fewer SMs than that: ask for a smaller share"};
   CUdevResourceDesc description{};
   LULL_DRIVER(call.describe_resources(&description, &share, 1));
-  LULL_DRIVER(call.create_green(&context_, description, handle, CU_GREEN_CTX_DEFAULT_STREAM));
-  CUstream stream{};
-  CUresult const made = call.create_green_stream(&stream, context_, CU_STREAM_NON_BLOCKING, priorities().lowest);
-  if (made != CUDA_SUCCESS) call.destroy_green(context_);  // no destructor runs after a throw
-  LULL_DRIVER(made);
-  stream_ = cuda_stream{static_cast<cudaStream_t>(stream)};
+  CUgreenCtx made{};
+  LULL_DRIVER(call.create_green(&made, description, handle, CU_GREEN_CTX_DEFAULT_STREAM));
+  context_.reset(made);
   sms_ = share.sm.smCount;
 }
 
-green_stream::~green_stream() {
-  stream_ = {};
-  driver().destroy_green(context_);
+cuda_stream green_context::make_stream() const {
+  CUstream made{};
+  LULL_DRIVER(driver().create_green_stream(&made, context_.get(), CU_STREAM_NON_BLOCKING, priorities().lowest));
+  return cuda_stream{static_cast<cudaStream_t>(made)};
 }
 
-}  // namespace lull::bench
+}  // namespace lull
