@@ -2,10 +2,13 @@
 // Replays on threads: what the trainer is asked for, in which order, and what is kept of it.
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <lull/host/measure/experiment.hpp>
 #include <lull/host/measure/replay.hpp>
 #include <lull/tests/host/contract/probe_owner.hpp>
 #include <lull/tests/host/measure/noting_trainer.hpp>
@@ -166,6 +169,28 @@ TEST(replay, chunks_are_unknown_where_a_record_is_missing) {
   replayed_bubble missing;
   missing.number = 2;
   EXPECT_EQ(chunks_of({counted, missing}), std::nullopt);
+}
+
+/// What an experiment's treatments saw, in the order of time.
+TEST(experiment, treatments_take_turns_and_each_round_goes_the_other_way) {
+  noting_trainer trainer;
+  std::string seen;
+  auto const named = [&](std::string const& name) {
+    return treatment{.name = name, .begin = [&seen, name] { seen += name + "("; }, .end = [&seen] { seen += ") "; }};
+  };
+  std::vector<treatment> const treatments{named("alone"), named("one"), named("two")};
+  stage_plan const plan = small_plan();
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    int before = 0;
+    auto const found = replay_by_turns(trainer, plan, 1 + static_cast<std::uint32_t>(round), treatments, round, never,
+                                       [&] { ++before; });
+    EXPECT_EQ(before, 3);
+    ASSERT_EQ(found.size(), 3U);
+    for (replayed const& each : found) EXPECT_EQ(each.iterations.size(), round + 1);
+    bool const forwards = found[0].iterations[0].begin_ns < found[2].iterations[0].begin_ns;
+    EXPECT_EQ(forwards, round == 0) << "the replays stand in the order of the treatments";
+  }
+  EXPECT_EQ(seen, "alone() one() two() two() one() alone() ");
 }
 
 }  // namespace

@@ -32,6 +32,20 @@ TEST(Statistics, PercentilesByNearestRank) {
   EXPECT_EQ(percentile(up_to(123'457), 999), std::ceil(123.457 * 999));
 }
 
+TEST(Statistics, QuantilesAreTheSameRanksOfSamplesInAnyOrder) {
+  std::vector<double> const samples{4, 2, 3, 1};
+  EXPECT_EQ(quantile(samples, 0), 1);
+  EXPECT_EQ(quantile(samples, 0.5), 2);
+  EXPECT_EQ(quantile(samples, 0.51), 3);
+  EXPECT_EQ(quantile(samples, 1), 4);
+  EXPECT_TRUE(std::isnan(quantile({}, 0.5)));
+}
+
+TEST(Statistics, MeanOfSomeAndOfNone) {
+  EXPECT_EQ(mean(up_to(4)), 2.5);
+  EXPECT_THROW(mean({}), usage_error);
+}
+
 TEST(Statistics, MedianOfEvenAndOdd) {
   EXPECT_EQ(median(up_to(5)), 3);
   EXPECT_EQ(median(up_to(4)), 2.5);
