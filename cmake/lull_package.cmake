@@ -2,7 +2,7 @@
 # cpack -G DEB: a package for Debian and Ubuntu of all that is installed. What it depends on is read from the files in it.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME lull)
-set(CPACK_PACKAGE_CONTACT "Lull's maintainers <maintainers@lull.invalid>")
+set(CPACK_PACKAGE_CONTACT "The Lull authors")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)

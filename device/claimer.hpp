@@ -4,9 +4,9 @@
 #include <cassert>
 #include <cstdint>
 
-#include <lull/device/bearings.hpp>
 #include <lull/device/cursor.hpp>
 #include <lull/device/directive.hpp>
+#include <lull/device/known_phase.hpp>
 #include <lull/device/lease.hpp>
 #include <lull/device/phase_opener.hpp>
 #include <lull/device/position.hpp>
@@ -16,13 +16,13 @@
 
 namespace lull {
 
-/// Rare code is called, apart from the hot path; or in one piece with it, since ptxas makes tensor-core products one
-/// after another where it finds any call.
+/// Whether rare code is a call of its own, apart from the hot path, or inlined. Inlined for tensor-core products: ptxas
+/// serialises them where it finds any call.
 enum class rare_code { called, inlined };
 
-/// One block's dealings with its cursor: claim, commit, hand back, open the next phase. Only the leader calls it, but
-/// for `push` and `stays`; between its calls stands a barrier of the team, which carries what the leader acquired to
-/// the others and what they wrote to it.
+/// One block's access to its cursor: claim, commit, hand back, open the next phase. Only the leader calls it, except
+/// for `push` and `stays`. A barrier of the team separates two calls. The barrier carries what the leader acquired to
+/// the others, and what they wrote to the leader.
 template <class World, rare_code Code = rare_code::called>
 class claimer {
  public:
@@ -37,20 +37,20 @@ class claimer {
     rests_.begin(known_.stays, opened_ns, rest);
   }
 
-  /// The yield point behind a chunk that is done: commit, now or later; then poll, ring and ticket. Returns with a
-  /// chunk in hand, with the duty to open the next phase, or with the word to leave.
+  /// The yield point after a finished chunk: commits now or later, then looks at gate, ring and ticket. Returns a
+  /// chunk, the duty to open the next phase, or the order to leave.
   template <class Task>
   LULL_HD directive next_after(directive const& done, exit_words words, Task const& task) noexcept {
-    leave_reason why = leave_reason::stay;
+    leave_reason why = leave_reason::none;
     bool exhausted = false;
     directive const found = try_next(done, words, why, exhausted);
     if (found.count != 0) return found;
     return rests_.must_leave(why) ? depart(why, 0, World::now_ns())
-                                  : next(words, task, exhausted && why == leave_reason::stay);
+                                  : next(words, task, exhausted && why == leave_reason::none);
   }
 
-  /// The yield point, for everything that can be found there. Every round of its loop polls. `exhausted`: it has just
-  /// polled, and found no items left in the phase that is known.
+  /// The yield point, for every case. Each pass of its loop polls. `exhausted`: the caller has just polled and found no
+  /// items left in the known phase.
   template <class Task>
   LULL_HD directive next(exit_words words, Task const& task, bool exhausted = false) noexcept {
     if constexpr (Code == rare_code::called) {
@@ -60,28 +60,28 @@ class claimer {
     }
   }
 
-  /// After the team's `advance`: opens the next phase, then as `next`.
+  /// Opens the next phase after the team's `advance`, then continues as `next`.
   template <class Task>
   LULL_HD directive open_next(exit_words words, Task const& task) noexcept {
     directive const taken = open(words, task);
     return taken.count != 0 ? taken : next(words, task);
   }
 
-  /// Behind a call within which the team may have seen that the stay has ended.
+  /// The yield point after a call during which the team may have seen the end of the stay.
   template <class Task>
-  LULL_HD directive next_behind(exit_look<World> const& within, exit_words words, Task const& task) noexcept {
-    leave_reason const why = within.ended ? known_.stays.judge(within.seen) : leave_reason::stay;
+  LULL_HD directive next_after_call(exit_look<World> const& within, exit_words words, Task const& task) noexcept {
+    leave_reason const why = within.ended ? known_.stays.judge(within.seen) : leave_reason::none;
     return rests_.must_leave(why) ? depart(why, 0, within.seen.now_ns) : next(words, task);
   }
 
-  /// For a team that is still busy: another chunk of the current phase, which cannot end meanwhile. Nothing is
-  /// committed. No items: none, or the stay has ended.
+  /// Claims another chunk of the current phase for a team that is still busy, so the phase cannot end meanwhile.
+  /// Commits nothing. Returns no items if none are left or the stay has ended.
   LULL_HD directive ahead(exit_words words) noexcept {
-    bearings<World> const known = known_;
+    known_phase<World> const known = known_;
     auto const view = exit_check<World>::look(words);
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
-    if (known.stays.judge(view) != leave_reason::stay) return {};
+    if (known.stays.judge(view) != leave_reason::none) return {};
     if (perhaps) {
       if (handed_back const entry = ring().pop(); entry.count != 0) {
         assert(entry.at.tag() == known_.tag());
@@ -94,42 +94,42 @@ class claimer {
         known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
   }
 
-  /// Behind a call of a task that claims by itself: `done` items in `chunks` are stored. Committed with the next
-  /// commit, or at once.
+  /// Counts `items` in `chunks` that a task which claims by itself has stored. The next commit includes them, or they
+  /// are committed at once.
   LULL_HD void add_done(std::uint64_t items, std::uint64_t chunks, action how) noexcept {
     account_.chunks += chunks;
     account_.items += items;
     if (how == action::finish) commit_deferred();
   }
 
-  /// False: the ring is full, and the chunk must be finished.
+  /// Returns false if the ring is full: then the team must finish the chunk.
   LULL_HD bool hand_back(directive const& undone) noexcept {
     bool const pushed = push(undone, 0);
     count_pushes(1);
     if (!pushed) count_refusal();
     return pushed;
   }
-  /// The same in two parts, of which others than the leader may do the first, behind a barrier and each with another
-  /// `number`, at once: a push takes three trips to the L2.
+  /// Does the first half of hand_back. Threads other than the leader may call it at once, after a barrier, each with
+  /// its own `number`: a push takes three trips to the L2, and so they overlap.
   LULL_HD bool push(directive const& undone, std::uint64_t number) const noexcept {
     return ring(number).push({tagged{known_.tag(), undone.begin}, undone.count});
   }
   LULL_HD void count_pushes(std::uint32_t pieces) noexcept { account_.handed_back += pieces; }
-  /// One of those counted as pushed was not.
+  /// Counts back one of the pieces that count_pushes has counted: the ring refused it.
   LULL_HD void count_refusal() noexcept {
     account_.handed_back -= 1;
     account_.refused += 1;
   }
 
-  // Where one block alone claims, and hands nothing back. A claim is of one item, and of as many more as it likes.
+  // For a single block that claims alone and hands nothing back. A claim has one item, and as many more as it likes.
 
-  /// As next_after, without its trip to the L2 for the claim: the next `count` items, or the word to leave. No items
-  /// and no such word: there are none left, and `next` finds what comes then.
+  /// As next_after, but claims without a trip to the L2. Returns the next `count` items, or the order to leave. No
+  /// items and no such order: none are left, and `next` finds what follows.
   LULL_HD directive next_alone(directive const& done, std::uint32_t count, exit_words words) noexcept {
-    bearings<World> const known = known_;
+    known_phase<World> const known = known_;
     auto const view = exit_check<World>::look(words);
     commit(done);
-    if (leave_reason const why = known.stays.judge(view); why != leave_reason::stay) return depart(why, 0, view.now_ns);
+    if (leave_reason const why = known.stays.judge(view); why != leave_reason::none) return depart(why, 0, view.now_ns);
     directive found{done.begin + done.count, 0, action::run};
     if (found.begin < known.extent) claim_more(found, count);
     return found;
@@ -139,60 +139,60 @@ class claimer {
                                                              std::uint64_t{count - claimed.count});
     claimed.count = count;
   }
-  /// Takes a claim back of which nothing was done.
+  /// Takes back a claim of which nothing was done.
   LULL_HD void give_back(directive const& claimed) const noexcept {
     World::template fetch_add<order::relaxed, scope::device>(known_.cursor->ticket, std::uint64_t{0} - claimed.count);
   }
 
-  /// The phase that is open, and the job with it, has failed.
+  /// Fails the open phase, and the job with it.
   LULL_HD void fail(failure why) const noexcept {
     opener().fail(tagged_state{World::template load<order::relaxed, scope::device>(known_.cursor->state)}, why);
   }
-  /// A look alone: whether the stay has ended.
+  /// Polls, and returns whether the stay has ended.
   LULL_HD bool has_ended(exit_words words) noexcept {
     auto const view = exit_check<World>::look(words);
     leave_reason const why = known_.stays.judge(view);
-    if (why != leave_reason::stay) depart(why, 0, view.now_ns);
-    return why != leave_reason::stay;
+    if (why != leave_reason::none) depart(why, 0, view.now_ns);
+    return why != leave_reason::none;
   }
 
-  /// After the sight of a close: notes how long before it the block had looked.
+  /// After a close was seen: notes how long before that the block had looked.
   LULL_HD void note_since_look(std::uint64_t ns) noexcept {
     account_.since_look_ns = static_cast<std::uint32_t>(ns < 0xffff'ffff ? ns : 0xffff'ffff);
   }
 
-  /// The last act but for the account: what is deferred is committed, and the block is out of the slot.
+  /// The last act but for the account: commits what is deferred and leaves the slot.
   LULL_HD void leave(std::uint64_t& entry) noexcept {
     commit_deferred();
     entry_word<World>::leave(entry);
   }
 
   LULL_HD exit_check<World> const& stays() const noexcept { return known_.stays; }
-  /// The phase of the chunk in hand, or the one that is over. The team may read it while a directive holds.
+  /// Returns the phase of the chunk in hand, or the one that is over. The team may read it while a directive holds.
   LULL_HD position const& at() const noexcept { return at_; }
   LULL_HD block_account const& account() const noexcept { return account_; }
 
  private:
-  static constexpr std::uint64_t min_report_ns = 20'000;  // from one to the next, of short phases that this block takes
-  static constexpr std::uint32_t looks_at_ticket = 8;     // of a waiting block, for each at state and commits
-  static constexpr std::uint64_t places_of_a_block = 2;   // of the ring: so many chunks are in hand at most, as a rule
+  static constexpr std::uint64_t min_report_ns = 20'000;  // between two reports of short phases by this block
+  static constexpr std::uint32_t looks_at_ticket = 8;    // while it waits: it reads state and commits once in this many
+  static constexpr std::uint64_t places_of_a_block = 2;  // of the ring: a block rarely has more chunks in hand
 
-  /// What nearly every yield point finds: the bubble open, nothing handed back, items left in the phase that is known.
-  /// A trip to the L2 for the loads, one for the claim, and few instructions: a single warp runs them while the others
-  /// wait.
+  /// The common case of a yield point: the bubble is open, nothing was handed back, and the known phase has items left.
+  /// It takes a trip to the L2 for the loads, one for the claim, and few instructions, because a single warp runs them
+  /// while the others wait.
   LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why, bool& exhausted) noexcept {
-    bearings<World> const known = known_;
+    known_phase<World> const known = known_;
     auto const view = exit_check<World>::look(words);
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     commit(done);
     why = known.stays.judge(view);
-    // Tag and item in one comparison: under another tag the difference is above every extent.
-    if (why != leave_reason::stay || perhaps || ticket - known.first >= known.extent) {
+    // Compares tag and item at once: under another tag the difference exceeds every extent.
+    if (why != leave_reason::none || perhaps || ticket - known.first >= known.extent) {
       exhausted = !perhaps && tagged{ticket}.tag() == known.tag();
       return {};
     }
-    // relaxed: only the claim; what the phase before wrote was acquired at the first sight of the tag
+    // relaxed: it only claims; the first sight of the tag acquired what the phase before wrote
     return chunk_of(
         known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
   }
@@ -202,12 +202,12 @@ class claimer {
     std::uint64_t waits_since_ns = 0;
     for (std::uint32_t looks = 0;; ++looks) {
       if (!exhausted) {
-        // Issued together, before anything is decided.
+        // Issue all loads together before deciding: their latencies overlap.
         auto const view = exit_check<World>::look(words);
         bool const perhaps = ring().perhaps();
         // acquire: what earlier phases wrote, and the limit and the position of this one
         tagged const ticket{World::template load<order::acquire, scope::device>(known_.cursor->ticket)};
-        if (leave_reason const why = known_.stays.judge(view); why != leave_reason::stay) {
+        if (leave_reason const why = known_.stays.judge(view); why != leave_reason::none) {
           if (rests_.must_leave(why)) return depart(why, waits_since_ns, view.now_ns);
           commit_deferred();
           rests_.end_if_over(known_.stays, view.now_ns);
@@ -216,7 +216,7 @@ class claimer {
         }
         if (perhaps) {
           if (handed_back const entry = ring().pop(); entry.count != 0) {
-            // An entry's phase cannot end before the entry is committed: ticket and limit are found under its tag.
+            // An entry's phase cannot end before the entry is committed, so ticket and limit have its tag.
             if (!known_.knows(entry.at.tag())) learn();
             assert(known_.knows(entry.at.tag()));
             begin_work(waits_since_ns);
@@ -236,9 +236,9 @@ class claimer {
         }
       }
       exhausted = false;
-      // Where nothing is known, that phase is over and the next not yet open, or never will be: the state says which.
-      // Of a phase that is known, the block that commits the last items sees at once that it is complete, unless it
-      // leaves; so the others need not look often, and do not hold up what changes these words.
+      // If no phase is known, that phase is over and the next is not yet open, or never will be: the state says which.
+      // In a known phase, the block that commits the last items sees at once that it is complete, unless it leaves. So
+      // the others look rarely and do not hold up writers of these words.
       if (looks % looks_at_ticket == 0) {
         commit_deferred();
         tagged_state const now{World::template load<order::relaxed, scope::device>(known_.cursor->state)};
@@ -278,8 +278,8 @@ class claimer {
     return find_next(words, task, exhausted);
   }
 
-  /// Opens the phase behind the one that is held in `opening`. Where all of it is one chunk the block takes it at once,
-  /// unless its stay has ended: others would need some microseconds to find it.
+  /// Opens the phase after the one held in `opening`. If the whole phase is one chunk, the block takes it at once
+  /// unless its stay has ended: other blocks would need some microseconds to find it.
   template <class Task>
   LULL_HD directive open(exit_words words, Task const& task) noexcept {
     auto const view = exit_check<World>::look(words);
@@ -289,7 +289,7 @@ class claimer {
     bool const lately = view.now_ns - reported_ns_ < min_report_ns;
     auto const opened = opener().open(
         task, next,
-        [&](std::uint64_t items) { return items <= known_.grain && known_.stays.judge(view) == leave_reason::stay; },
+        [&](std::uint64_t items) { return items <= known_.grain && known_.stays.judge(view) == leave_reason::none; },
         lately ? opener_of::reports::of_others : opener_of::reports::each);
     if (opened.reported) reported_ns_ = view.now_ns;
     if (!opened.taken) return {};
@@ -298,9 +298,9 @@ class claimer {
     return {0, static_cast<std::uint32_t>(known_.extent), action::finish};
   }
 
-  /// Makes a chunk of a claim, unless there were no items left after all. What it added is the grain of `known`,
-  /// whatever that is now.
-  LULL_HD directive chunk_of(bearings<World> const& known, tagged claimed) noexcept {
+  /// Makes a chunk of a claim; without items if none were left. The claim added the grain of `known`, which may have
+  /// changed since.
+  LULL_HD directive chunk_of(known_phase<World> const& known, tagged claimed) noexcept {
     std::uint64_t const begin = claimed.word() - known.first;
     if (begin < known.extent) return known.piece(begin, known.grain);
     if constexpr (Code == rare_code::called) {
@@ -313,7 +313,7 @@ class claimer {
     return look_closer(claimed, added);
   }
   LULL_HD directive look_closer(tagged claimed, std::uint64_t added) noexcept {
-    if (!known_.knows(claimed.tag())) {  // into another phase than the one known: known now, or over meanwhile
+    if (!known_.knows(claimed.tag())) {  // the claim is in another phase: learn it; it may be over
       learn();
       if (!known_.knows(claimed.tag())) return {};
     }
@@ -332,8 +332,9 @@ class claimer {
     // acquire: as in find_next
     learn(tagged{World::template load<order::acquire, scope::device>(known_.cursor->ticket)});
   }
-  /// First sight of a tag, with its acquired ticket. Ticket and limit each carry it, so that a pair that agrees is one
-  /// phase's. The position is that phase's, too, unless it is over; then no claim or entry will be found under its tag.
+  /// Learns a phase at the first sight of its tag, from its acquired ticket. Ticket and limit each carry the tag, so a
+  /// pair that agrees belongs to one phase. The position belongs to that phase, too, unless it is over; then no claim
+  /// or entry has its tag.
   LULL_HD void learn(tagged ticket) noexcept {
     tagged const limit{World::template load<order::relaxed, scope::device>(known_.cursor->limit)};
     known_.grain = World::template load<order::relaxed, scope::device>(known_.cursor->grain);
@@ -384,14 +385,14 @@ class claimer {
     if (since_ns != 0) account_.wait_ns += World::now_ns() - since_ns;
   }
 
-  bearings<World> known_;
+  known_phase<World> known_;
   position at_;
   std::uint64_t blocks_ = 1;
   std::uint64_t home_ = 0;  // where to search the ring first
-  // this block's books: of the items of its account, those committed
+  // items of this block's account that are committed
   std::uint64_t committed_ = 0;
   block_account account_;
-  std::uint64_t reported_ns_ = 0;  // when it told the host of a phase last
+  std::uint64_t reported_ns_ = 0;  // last report of a phase to the host
   rests<World> rests_;
 };
 

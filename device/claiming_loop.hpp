@@ -9,9 +9,9 @@ namespace lull {
 
 /// The loop of a block whose task claims further chunks by itself. It keeps nothing in registers across calls of the
 /// task.
-template <class World, side_task Task, machine Machine>
-class claiming_loop : resident<World, Task, Machine> {
-  using base = resident<World, Task, Machine>;
+template <class World, side_task Task, block Block>
+class claiming_loop : resident<World, Task, Block> {
+  using base = resident<World, Task, Block>;
   using base::block_, base::kept_, base::open_next, base::task, base::words;
 
  public:
@@ -23,24 +23,25 @@ class claiming_loop : resident<World, Task, Machine> {
       if (kept_.next.what == action::advance) {
         if constexpr (has_advance<Task>) {
           task().advance(kept_.claims.at(),
-                         streaming_team<World, Machine>{block_, words(), nullptr, nullptr});  // which never leaves
+                         // without a check: an advance never leaves
+                         streaming_team<World, Block>{block_, words(), nullptr, nullptr});
           open_next();
         }
       } else {
         run_chunks();
-        if (block_.rank() == 0) kept_.next = kept_.claims.next_behind(kept_.hand.looked, words(), task());
+        if (block_.rank() == 0) kept_.next = kept_.claims.next_after_call(kept_.hand.looked, words(), task());
       }
       block_.sync();
     } while (kept_.next.what != action::leave);
   }
 
  private:
-  LULL_HD streaming_team<World, Machine> claimers() const noexcept {
+  LULL_HD streaming_team<World, Block> claimers() const noexcept {
     return {block_, words(), &kept_.claims, &kept_.hand};
   }
 
-  /// The chunk in hand, and all that the task claims while it is busy; then each piece that found no room in the ring,
-  /// to its end.
+  /// Runs the chunk in hand and all that the task claims meanwhile; then runs each piece that found no room in the
+  /// ring.
   LULL_HD void run_chunks() const noexcept {
     chunks_in_hand<World>& hand = kept_.hand;
     if (block_.rank() == 0) hand = {kept_.next.count, 1, 0, false, {}, {}, {}};
@@ -48,8 +49,7 @@ class claiming_loop : resident<World, Task, Machine> {
     for (;;) {
       block_.sync();
       task()(chunk{kept_.claims.at(), now.begin, now.begin + now.count}, claimers());
-      block_.sync();  // the last write of every thread, before the commit, and before another block has what is handed
-                      // back
+      block_.sync();  // all writes come before the commit, and before another block gets what is handed back
       if (!hand.must_finish) {
         settle();
       } else if (block_.rank() == 0) {
@@ -63,8 +63,8 @@ class claiming_loop : resident<World, Task, Machine> {
     }
   }
 
-  /// Collective. Rank 0 commits what is stored, while threads of other warps push what is not, each a piece: all of
-  /// these are trips to the L2, and a block that leaves waits for them.
+  /// Collective. Rank 0 commits what is stored while threads of other warps push what is not, one piece each. Each is a
+  /// trip to the L2 and a leaving block waits for it, so they overlap.
   LULL_HD void settle() const noexcept {
     chunks_in_hand<World>& hand = kept_.hand;
     if (block_.rank() == 0) {

@@ -5,11 +5,11 @@
 
 #include <lull/device/claimer.hpp>
 #include <lull/device/gated_graph.hpp>
-#include <lull/device/stay.hpp>
+#include <lull/device/slot_occupant.hpp>
 
 namespace lull {
 
-/// What a conductor keeps from one segment to the next, in memory of the device.
+/// What a conductor keeps in device memory from one segment to the next.
 template <class World>
 struct kept_conducting {
   directive next;  // the piece under way
@@ -18,15 +18,16 @@ struct kept_conducting {
   worker_params params;
   gated_graph graph;
   std::uint64_t launched_ns;  // the piece under way
-  std::uint32_t segment;      // that it begins with; or the one that comes next
-  std::uint32_t segments;     // that it holds
-  std::uint32_t failures;     // of launches, one after another
+  std::uint32_t segment;      // first of the piece under way; or the one that comes next
+  std::uint32_t segments;     // of the piece under way
+  std::uint32_t failures;     // of launches, in a row
 
-  /// The segment behind the piece under way.
-  LULL_HD std::uint32_t behind() const noexcept { return segment + segments < graph.count ? segment + segments : 0; }
+  /// Returns the segment after the piece under way.
+  LULL_HD std::uint32_t following() const noexcept { return segment + segments < graph.count ? segment + segments : 0; }
 };
 
-/// The one thread of a conductor as a machine, with its storage in memory of the device, for it ends with each segment.
+/// The single thread of a conductor as a machine. Its storage is in device memory, because the thread ends with each
+/// segment.
 class single_thread {
  public:
   LULL_HD explicit single_thread(void* kept) noexcept : kept_(kept) {}
@@ -54,22 +55,24 @@ class single_thread {
   void* kept_;
 };
 
-/// Takes a gated graph through a bubble, a segment at a time. It runs in one thread of a kernel behind each segment:
-/// notes that the segment is done, looks at gate, lease and slot, and launches the next one or leaves. Nothing of the
-/// graph is launched before the look, so behind a close the segment at hand alone goes on.
+/// Takes a gated graph through a bubble, one segment at a time. It runs in one thread of a kernel that is launched with
+/// each segment. The thread notes that the segment is done, looks at gate, lease and slot, and launches the next
+/// segment or leaves. Nothing of the graph is launched before the look, so after a close only the current segment
+/// finishes.
 ///
-/// What is known of the site's bubbles is a hint (`usual_length`). While the end is far, a stretch is launched where
-/// one fits. Where half of the lengths are alike, a segment that would outlast these is put off until the bubble has
-/// closed, or lasts longer than they did. The first piece in a bubble is never put off: else one that outlasts all
-/// bubbles would never run.
+/// The lengths of the site's last bubbles are a hint (`usual_length`). While the end is far, the conductor launches a
+/// stretch where one fits. If half of the lengths agree, it delays a segment that would outlast them until the bubble
+/// has closed or has lasted longer. It never delays the first piece in a bubble: otherwise a segment longer than every
+/// bubble would never run.
 ///
-/// `Launcher`: bool operator()(void* executable) enqueues it behind the calling kernel; false: the device could not.
+/// `Launcher`: bool operator()(void* executable) enqueues the executable after the calling kernel; false: the device
+/// could not.
 template <class World, class Launcher>
-class conductor : stay<World, kept_conducting<World>, single_thread> {
-  using base = stay<World, kept_conducting<World>, single_thread>;
+class conductor : slot_occupant<World, kept_conducting<World>, single_thread> {
+  using base = slot_occupant<World, kept_conducting<World>, single_thread>;
   using kept = kept_conducting<World>;
   using base::enter, base::kept_, base::leave, base::words;
-  static constexpr std::uint32_t max_failures = 3;  // the next bubble tries again, so often
+  static constexpr std::uint32_t max_failures = 3;  // the next bubble tries again
 
  public:
   /// The first call in a bubble.
@@ -87,15 +90,15 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     here.begin_step(here.next_step());
   }
 
-  /// Behind each piece. What nearly every look finds stands here, and nothing else (what that gains, and what noise is:
-  /// docs/decisions/gated-graphs.md).
+  /// Called after each piece. The common case is inline here, and nothing else (docs/decisions/gated-graphs.md says
+  /// what that gains).
   LULL_HD static void proceed(kept& books, Launcher launch) noexcept {
     conductor here{books.params, books, launch};
     std::uint64_t const now_ns = World::now_ns();
     graph_piece& done = here.piece_under_way();
-    books.segment = books.behind();
+    books.segment = books.following();
     books.failures = 0;
-    // Read ahead: it is what comes next, but at the end of a step, which costs more anyway.
+    // Chosen early: it is right except at the end of a step, which costs more anyway.
     plan const ahead = here.choose(now_ns, false);
     directive const next = books.claims.next_alone(books.next, ahead.nodes, here.words());
     if (next.count != 0 && ahead.not_before_ns == 0) {
@@ -106,7 +109,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     }
   }
 
-  /// Launches the piece that was claimed last, where that has been put off; looks once more before.
+  /// Launches the claimed piece after a delay; looks once more before.
   LULL_HD static void launch_claimed(kept& books, Launcher launch) noexcept {
     conductor here{books.params, books, launch};
     if (books.claims.has_ended(here.words())) {
@@ -118,7 +121,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
   }
 
  private:
-  /// What comes next.
+  /// The next piece and when it may start.
   struct plan {
     std::uint32_t segments;
     std::uint32_t nodes;
@@ -147,23 +150,24 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     return outlasts ? plan{1, first.one.nodes, late_ns} : one;
   }
 
-  /// Closely enough, beside segments or beside the bubble, that to wait for the end costs little.
+  /// Returns whether the lengths agree so closely, compared with segments or the bubble, that waiting for the end costs
+  /// little.
   LULL_HD bool repeats(usual_length const& usual) const noexcept {
     if (usual.until_ns == 0 || usual.spread_ns > usual.min_ns / 4) return false;
     return usual.spread_ns <= kept_.graph.max_spread_ns || usual.spread_ns <= usual.from_ns / 16;
   }
 
-  /// Everything that a look can find but the next piece of a step that is under way: opens the step that is due.
+  /// Handles everything except the next piece of the current step: opens the step that is due.
   LULL_HD directive next_step() noexcept { return kept_.claims.next(words(), kept_.graph); }
 
-  /// A step has ended, or the stay, or what comes next must wait.
+  /// Handles the end of a step, the end of the stay, and a piece that must wait.
   LULL_HD LULL_COLD static void proceed_apart(kept& books, Launcher launch, directive next, plan ahead,
                                               graph_piece& done, std::uint64_t now_ns) noexcept {
     conductor here{books.params, books, launch};
     bool const in_step = next.count != 0;
     if (!in_step && next.what != action::leave) next = here.next_step();
     if (books.claims.account().why == leave_reason::closed) {
-      ++done.closed;  // how long it took says nothing: the trainer's kernels ran beside it
+      ++done.closed;  // its time is not used: the trainer's kernels ran beside it
       books.claims.note_since_look(now_ns - books.launched_ns);  // some microseconds less than since that look
     } else {
       done.note(now_ns - books.launched_ns);
@@ -203,7 +207,7 @@ class conductor : stay<World, kept_conducting<World>, single_thread> {
     this->launch();
   }
 
-  /// The piece that is claimed.
+  /// Launches the claimed piece.
   LULL_HD void launch() noexcept {
     kept_.launched_ns = World::now_ns();
     if (!launch_(piece_under_way().executable)) fail_apart(kept_, launch_);

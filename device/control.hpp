@@ -7,16 +7,16 @@
 
 namespace lull {
 
-/// What control shall leave in a slot. `at` null empties it.
+/// What control puts into a slot. A null `at` empties it.
 struct slot_content {
   cursor* at = nullptr;
   std::uint64_t lease_ns = 0;
   functor_bytes functor;
 };
 
-/// Puts `content` into the slot while nobody is inside. One thread calls it; calls for one slot come one after another.
-/// False: somebody was still inside after `limit_ns`; nothing changed. This, and not stream order, makes a change safe
-/// while a captured graph replays.
+/// Puts `content` into the slot while no block is inside. One thread calls it, and calls for one slot come one after
+/// another. Returns false if a block was still inside after `limit_ns`; then nothing has changed. This wait, not stream
+/// order, makes a change safe while a captured graph replays.
 template <class World>
 LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_t limit_ns) noexcept {
   using entry = entry_word<World>;
@@ -38,7 +38,7 @@ LULL_HD bool exchange(slot_line& slot, slot_content const& content, std::uint64_
   auto const* from = reinterpret_cast<std::uint64_t const*>(content.functor.bytes);
   auto* to = reinterpret_cast<std::uint64_t*>(slot.functor.bytes);
   for (std::uint64_t i = 0; i < max_functor_bytes / sizeof *to; ++i) to[i] = from[i];
-  // Blocks that found the flag come and go meanwhile, so their count is kept.
+  // Blocks that found the flag come and go meanwhile, so the loop keeps their count.
   // release: the content, to the acquire of each block that enters
   for (;;) {
     std::uint64_t const now = World::template load<order::relaxed, scope::device>(slot.entry);

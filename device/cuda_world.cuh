@@ -31,8 +31,8 @@ using cuda_ref = cuda::atomic_ref<T, Scope == scope::device ? cuda::thread_scope
 
 }  // namespace detail
 
-/// The protocol on a GPU: on PTX of our own where every nanosecond counts (ptx.cuh says why), else on libcu++. Words
-/// lie in global memory. Time is %globaltimer in nanoseconds, one clock for all SMs (steps of 32 ns on a H200).
+/// The protocol on a GPU. It uses our PTX where every nanosecond counts (ptx.cuh says why), otherwise libcu++. Words
+/// lie in global memory. Time is %globaltimer in nanoseconds, one clock for all SMs (steps of 32 ns on an H200).
 struct cuda_world {
   template <order Order, scope Scope, class T>
   LULL_HD static T load(T& word) noexcept {
@@ -77,7 +77,7 @@ struct cuda_world {
     NV_IF_TARGET(NV_IS_DEVICE, (asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));))
     return ns;
   }
-  /// About the time in which another block commits; longer would delay the sight of a close.
+  /// About the time in which another block commits; a longer pause would delay the sight of a close.
   LULL_HD static void pause() noexcept { NV_IF_TARGET(NV_IS_DEVICE, (__nanosleep(64);)) }
 };
 

@@ -8,14 +8,14 @@
 
 namespace lull {
 
-/// Where the words stand that end a stay. Passed by value: a reference to a kernel's parameter is a trip to memory.
+/// The words that end a stay. Passed by value: a reference to a kernel's parameter costs a trip to memory.
 struct exit_words {
   slot_line* slot = nullptr;
   gate_line* line = nullptr;
 };
 
-/// The three things that end a block's stay, looked at together at every yield point and in every wait: the gate's
-/// value differs from the one that the block belongs to; its lease is over, or it rests; the slot is held.
+/// The three things that end a block's stay, checked together at every yield point and in every wait: the gate no
+/// longer has the block's value; the block's lease is over or it rests; the slot is held.
 template <class World>
 class exit_check {
  public:
@@ -24,22 +24,22 @@ class exit_check {
   LULL_HD exit_check(worker_params const& params, std::uint32_t value, std::uint64_t started_ns) noexcept
       : ends_ns_(started_ns + lease_of(params)), value_(value) {}
 
-  /// What a look finds; loaded and judged apart, so that other loads can be under way at the same time.
+  /// What a look finds. Loading and judging are separate, so that other loads overlap.
   struct view {
     std::uint32_t value;
     std::uint64_t entry;
     std::uint64_t now_ns;
   };
   LULL_HD static view look(exit_words words) noexcept {
-    // relaxed, system: NCCL's kernels, and stream memory operations, live in another memory domain; nothing is
-    // published by it
+    // relaxed, system scope: NCCL's kernels and stream memory operations live in another memory domain; the load
+    // publishes nothing
     return {World::template load<order::relaxed, scope::system>(words.line->value),
             World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
   }
   LULL_HD leave_reason judge(view seen) const noexcept {
     if (seen.value != value_) return leave_reason::closed;
     if ((seen.entry & entry_word<World>::held) != 0) return leave_reason::held;
-    return seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::stay;
+    return seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::none;
   }
   LULL_HD std::uint64_t ends_ns() const noexcept { return ends_ns_; }
   LULL_HD void end_at(std::uint64_t ns) noexcept { ends_ns_ = ns; }
@@ -54,8 +54,8 @@ class exit_check {
   std::uint32_t value_ = 0;
 };
 
-/// When a block rests (rest_time): its stay ends there as at the end of its lease, so that yield points look at nothing
-/// more; but the block does not leave. A rest that would outlast the lease is none.
+/// When a block rests (rest_time). Its stay ends there as at the end of its lease, so yield points need no other check;
+/// but the block does not leave. A rest that would outlast the lease is ignored.
 template <class World>
 class rests {
  public:
@@ -66,9 +66,9 @@ class rests {
     stays.end_at(opened_ns + rest.from_ns);
   }
   LULL_HD bool must_leave(leave_reason why) const noexcept {
-    return why != leave_reason::stay && (why != leave_reason::lease || until_ns_ == 0);
+    return why != leave_reason::none && (why != leave_reason::lease || until_ns_ == 0);
   }
-  /// The bubble may be longer than usual.
+  /// Ends the rest: the bubble is longer than usual.
   LULL_HD void end_if_over(exit_check<World>& stays, std::uint64_t now_ns) noexcept {
     if (now_ns < until_ns_) return;
     until_ns_ = 0;
@@ -77,10 +77,10 @@ class rests {
 
  private:
   std::uint64_t lease_ends_ns_ = 0;
-  std::uint64_t until_ns_ = 0;  // 0: it does not rest, or no more
+  std::uint64_t until_ns_ = 0;  // 0: it does not rest, or no longer
 };
 
-/// What ended a stay, as the thread that polls within a call saw it; read behind the call.
+/// What ended a stay, as the thread that polls within a call saw it. Read after the call.
 template <class World>
 struct exit_look {
   typename exit_check<World>::view seen;

@@ -8,42 +8,42 @@
 
 namespace lull {
 
-/// Means something only while the phase cannot change: with a chunk in hand, or while opening.
+/// Returns the position. It is valid only while the phase cannot change: with a chunk in hand, or while opening.
 template <class World>
 LULL_HD position position_of(cursor& words) noexcept {
   return {World::template load<order::relaxed, scope::device>(words.round),
           World::template load<order::relaxed, scope::device>(words.step)};
 }
 
-/// Takes a cursor from a phase that is over to the next. The block that holds it in `opening` is the only one that
-/// writes it.
+/// Takes a cursor from a phase that is over to the next. Only the block that holds the cursor in `opening` writes it.
 template <class World>
 class phase_opener {
  public:
-  /// `most`: items of a phase, at most. `opened_ns`: when the bubble opened, which names it.
+  /// `most`: the most items of a phase. `opened_ns`: when the bubble opened, which identifies it.
   LULL_HD phase_opener(cursor& at, std::uint64_t most, std::uint64_t opened_ns) noexcept
       : cursor_(at), max_(most), bubble_(~opened_ns) {}
 
-  /// From `due`, or from `open` with all items committed. False: another block was faster.
+  /// Moves to `opening`, from `due`, or from `open` with all items committed. Returns false if another block was
+  /// faster.
   LULL_HD bool hold(tagged_state now) const noexcept {
     // acquire: what led to `now`
     return World::template compare_exchange<order::acquire, scope::device>(
         cursor_.state, now.word(), tagged_state{now.tag(), phase_state::opening}.word());
   }
 
-  /// From `starved`. One block asks for all of a bubble: if each did, input could come while they leave, and the last
-  /// of them would work without the others for as long as it lasts. False: the task has no input, or had none in this
-  /// bubble.
+  /// Asks a starved task for input. One block asks for all of a bubble: if each did, input could come while they leave,
+  /// and the last of them would work alone for as long as it lasts. Returns false if the task has no input, or had none
+  /// in this bubble.
   template <class Task>
   LULL_HD bool ask_again(Task const& task, tagged_state now) const noexcept {
     if (asked()) return false;
     if (!hold(now)) return true;  // another block asks
     if (!asked()) return open(task, position_of<World>(cursor_), take_none{}).what != phase_state::starved;
-    release({now.tag(), phase_state::starved});  // another had asked, between the two looks
+    release({now.tag(), phase_state::starved});  // another block asked between the two looks
     return false;
   }
 
-  /// What `open` has made of a phase.
+  /// The result of `open`.
   struct opened {
     phase_state what = phase_state::open;
     tagged limit{};  // of an open one
@@ -55,11 +55,12 @@ class phase_opener {
   };
   enum class reports { each, of_others };
 
-  /// Opens the phase `at`, held in `opening` by this block. `take(items)`: whether all of so many items are to be this
-  /// block's; it has then claimed them. `of_others`: the host is not told of such a phase.
+  /// Opens the phase `at`, which this block holds in `opening`. `take(items)`: whether this block takes all of these
+  /// items; it has then claimed them. `of_others`: the host is not told of a phase that this block takes.
   template <class Task, class Take>
   LULL_HD opened open(Task const& task, position at, Take const& take, reports told = reports::each) const noexcept {
-    // Issued together. Nobody else writes these while the phase is in `opening`, but for the last two.
+    // Issued together, so that latencies overlap. While the phase is in `opening`, only this block writes these, except
+    // the last two.
     tagged const over{World::template load<order::relaxed, scope::device>(cursor_.limit)};
     std::uint64_t const done = World::template load<order::relaxed, scope::device>(cursor_.done);
     std::uint64_t const all = World::template load<order::relaxed, scope::device>(cursor_.items);
@@ -88,18 +89,18 @@ class phase_opener {
     if (!silent) World::template store<order::relaxed, scope::device>(cursor_.reporting, std::uint32_t{1});
     // release: limit, position and all that earlier phases wrote, to each block that acquires the ticket
     World::template store<order::release, scope::device>(cursor_.ticket, tagged{limit.tag(), taken ? items : 0}.word());
-    // relaxed: a block that looks at it knows the tag, from the ticket
+    // relaxed: a block that looks at it knows the tag from the ticket
     World::template store<order::relaxed, scope::device>(cursor_.state,
                                                          tagged_state{limit.tag(), phase_state::open}.word());
     if (!silent) {  // slow stores to the host, while other blocks work
       report(at, phase_state::open, phases + 1);
-      // release: they come before those of the next to report
+      // release: these stores come before those of the next report
       World::template store<order::release, scope::device>(cursor_.reporting, std::uint32_t{0});
     }
     return {phase_state::open, limit, taken, !silent};
   }
 
-  /// From `open`, by the one block that works on the phase: the job is over, and has failed.
+  /// Fails the job from `open`; called by the one block that works on the phase.
   LULL_HD void fail(tagged_state now, failure why) const noexcept {
     if (now.state() != phase_state::open || !hold(now)) return;
     settle(position_of<World>(cursor_), {now.tag(), phase_state::failed},
@@ -107,20 +108,20 @@ class phase_opener {
   }
 
  private:
-  /// Reports in flight take about a microsecond. A block that was stopped for ever within one must not hold this one.
+  /// A report takes about a microsecond. A block that was stopped for ever within one must not hold this block.
   static constexpr int max_looks_at_report = 1 << 20;
 
   LULL_HD bool asked() const noexcept {
     return World::template load<order::relaxed, scope::device>(cursor_.starved_in) == bubble_;
   }
 
-  /// From `opening`, to what no ticket follows.
+  /// Leaves `opening` for a state that no ticket follows.
   LULL_HD void release(tagged_state to) const noexcept {
     // release: the words of the phase, to the block that takes up its state
     World::template store<order::release, scope::device>(cursor_.state, to.word());
   }
 
-  /// The books of the phase that is over, and the position of the next.
+  /// Adds up the phase that is over, and sets the position of the next.
   LULL_HD void add_up(position at, std::uint64_t items) const noexcept {
     World::template store<order::relaxed, scope::device>(cursor_.items, items);
     World::template store<order::relaxed, scope::device>(cursor_.done, std::uint64_t{0});
@@ -147,8 +148,8 @@ class phase_opener {
     progress_line* const line = cursor_.progress;
     if (line == nullptr) return;
     std::uint64_t const where = progress_word{at.round, at.step, state}.word();
-    // release: what earlier phases wrote, to a host that takes it from the machine. Of an open phase before the other
-    // words, so that they are not waited for.
+    // release: what earlier phases wrote, to a host that takes it from the machine. An open phase stores it before the
+    // other words, so that it does not wait for them.
     bool const first = state == phase_state::open;
     if (first) World::template store<order::release, scope::system>(line->where, where);
     World::template store<order::relaxed, scope::system>(line->phases, phases);

@@ -7,7 +7,7 @@
 
 namespace lull {
 
-/// Where a side task is: phases are numbered by round and step; after the last step comes step 0 of the next round.
+/// Where a side task is: round and step number its phases; step 0 of the next round follows the last step.
 struct position {
   std::uint64_t round = 0;
   std::uint32_t step = 0;
@@ -24,12 +24,12 @@ struct chunk {
   LULL_HD constexpr std::uint64_t size() const noexcept { return end - begin; }
 };
 
-/// What `extent` returns where there is no number of items: the task is over; or it has no input yet.
+/// Values that `extent` returns instead of a number of items: the task is over; it has no input yet.
 inline constexpr std::uint64_t finished = ~std::uint64_t{0};
 inline constexpr std::uint64_t starved = finished - 1;
 
-/// A 64-bit word of a phase's tag (24 bits, wraps) and an item or an extent (40 bits), so that one load yields both:
-/// a value can never be taken for that of another phase.
+/// A phase's tag (24 bits, wraps) and an item or an extent (40 bits) in one 64-bit word. One load yields both, so a
+/// value is never mistaken for that of another phase.
 class tagged {
  public:
   static constexpr int item_bits = 40;

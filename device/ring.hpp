@@ -9,8 +9,8 @@
 
 namespace lull {
 
-/// 64 places of the ring. Zeroed, all are free. A place is taken, then written, then full; the block that empties it
-/// frees it when it has read it.
+/// 64 places of the ring, all free when zeroed. A place is taken, then written, then full; the block that empties it
+/// frees it after reading.
 struct alignas(128) ring_group {
   static constexpr std::uint64_t places = 64;
   struct cell {
@@ -23,12 +23,12 @@ struct alignas(128) ring_group {
   alignas(128) cell cells[places];
 };
 
-/// Groups for so many places.
+/// Returns the number of groups that hold this many places.
 LULL_HD constexpr std::uint64_t ring_groups(std::uint64_t places) noexcept {
   return (places + ring_group::places - 1) / ring_group::places;
 }
 
-/// How many were ever pushed and popped. They only grow.
+/// How many entries were ever pushed and popped; these only grow.
 struct alignas(128) ring_counts {
   std::uint64_t pushed;
   std::uint64_t popped;
@@ -40,26 +40,26 @@ struct handed_back {
   std::uint64_t count = 0;
 };
 
-/// The handed-back chunks of one cursor, in no order: places in a ring, searched by each block from a place of its own
-/// on. When a bubble closes a hundred blocks push at once, and when the next opens they pop: each finds its own place,
-/// and no two wait for one word that only one of them can change (docs/decisions/places-of-the-ring.md). Neither end
-/// waits for the other: a full ring refuses, and an entry that is still being written is not found.
+/// The handed-back chunks of one cursor, in no order. They lie in places of a ring that each block searches from its
+/// own starting place. When a bubble closes a hundred blocks push at once, and when the next opens they pop. Each finds
+/// its own place, and no two wait for one word (docs/decisions/places-of-the-ring.md). Neither end waits for the other:
+/// a full ring refuses, and an entry that is still being written is not found.
 template <class World>
 class ring_ref {
  public:
-  /// `capacity`: places in use of all groups. `home`: where to search first.
+  /// `capacity`: places in use, of all groups. `home`: where to search first.
   LULL_HD ring_ref(ring_counts* counts, ring_group* groups, std::uint64_t capacity, std::uint64_t home) noexcept
       : counts_(counts), groups_(groups), capacity_(capacity), home_(home < capacity ? home : 0) {}
 
-  /// A cheap look, for the yield point. What it misses, a later look finds.
+  /// A cheap look for the yield point. A later look finds what it misses.
   LULL_HD bool perhaps() const noexcept {
     return World::template load<order::relaxed, scope::device>(counts_->pushed) !=
            World::template load<order::relaxed, scope::device>(counts_->popped);
   }
 
-  /// False when full: the caller keeps the chunk. Publishes what the caller has seen so far.
+  /// Returns false if the ring is full: the caller keeps the chunk. Publishes what the caller has seen so far.
   LULL_HD bool push(handed_back entry) noexcept {
-    // acquire: the popper before is done reading the place
+    // acquire: the popper before has finished reading the place
     ring_group::cell* const cell = find([](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
       std::uint64_t const before = World::template fetch_or<order::acquire, scope::device>(group.taken, bit);
       candidates &= ~before;
@@ -74,7 +74,7 @@ class ring_ref {
     return true;
   }
 
-  /// `count` 0 when nothing is there.
+  /// Returns an entry, with `count` 0 if none is there.
   LULL_HD handed_back pop() noexcept {
     // acquire: the entry, and all that its pusher knew of the phase
     ring_group::cell* const cell = find([](ring_group& group, std::uint64_t bit, std::uint64_t& candidates) {
@@ -92,8 +92,8 @@ class ring_ref {
   }
 
  private:
-  /// The first place from home on for which `take` says yes; null: none. `take(group, bit, candidates)` leaves those
-  /// places of the group that are still worth asking for.
+  /// Returns the first place from home on for which `take` returns true; null: none. `take(group, bit, candidates)`
+  /// leaves in `candidates` the places of the group that are still worth trying.
   template <class Take>
   LULL_HD ring_group::cell* find(Take const& take) noexcept {
     constexpr std::uint64_t places = ring_group::places;

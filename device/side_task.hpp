@@ -14,19 +14,19 @@ namespace lull {
 /// (team_archetype::more).
 enum class claiming { by_worker, by_task };
 
-/// What a task is built for; constants of the task, never tuned.
+/// What a task is built for: constants of the task, never tuned.
 struct team_shape {
   int threads = 256;             // of a team on a GPU, a multiple of 32
   std::uint32_t steps = 1;       // phases a round
   std::size_t shared_bytes = 0;  // of team storage
-  int blocks_per_sm = 0;         // that must fit on one SM; this limits their registers; 0: no minimum
+  int blocks_per_sm = 0;         // that must fit on one SM, which limits their registers; 0: no minimum
   claiming claims = claiming::by_worker;
 };
 
-/// Pieces that a task which claims by itself can hand back in one call.
+/// The most pieces that a task which claims by itself can hand back in one call.
 inline constexpr int max_undone = 9;
 
-/// Team storage that every GPU of compute capability 9.0 can give beside the worker's own.
+/// Team storage that every GPU of compute capability 9.0 can give in addition to the worker's own.
 inline constexpr std::size_t max_shared_bytes = 224 * 1024;
 
 /// The largest functor that a slot holds.
@@ -37,7 +37,7 @@ struct functor_bytes {
   alignas(16) unsigned char bytes[max_functor_bytes] = {};
 };
 
-/// What a task may ask of its team. Calls marked "Collective" are made by all threads of the team or by none.
+/// What a task may ask of its team. All threads of the team call what is marked "Collective", or none does.
 struct team_archetype {
   int rank() const noexcept;
   int size() const noexcept;
@@ -45,16 +45,17 @@ struct team_archetype {
   void sync() const noexcept;
   /// Collective. If true, return at once and store nothing more; the worker hands the chunk back.
   bool leaving() const noexcept;
-  /// shape.shared_bytes, 16-byte aligned; whatever the last chunk left there.
+  /// Returns shape.shared_bytes of storage, 16-byte aligned, with what the last chunk left there.
   void* shared() const noexcept;
-  /// Collective: sum over ranks, in a fixed order, to all.
+  /// Collective. Returns the sum over ranks, added in a fixed order, to all.
   template <class T>
   T sum(T value) const noexcept;
-  /// Collective: `first`, then the values of the ranks below, in a fixed order.
+  /// Collective. Returns `first` combined with the values of the lower ranks, in a fixed order.
   template <class T, class Op>
   T exclusive_scan(T value, T first, Op op) const noexcept;
 
-  // For a task that claims by itself, whose warps do different things and cannot afford to meet: instead of leaving().
+  // For a task that claims by itself, whose warps do different things and cannot afford to meet: use these instead of
+  // leaving().
 
   /// Returns true when all threads should return soon and rank 0 should hand back unfinished items. Any thread may call
   /// it, one at a time.
@@ -106,18 +107,20 @@ concept has_advance = requires(T const& task, position ended, team_archetype con
   { task.advance(ended, team) } noexcept -> std::same_as<void>;
 };
 
-/// A side task, device half. What it promises: an item's result depends on its index and on earlier phases only; chunks
-/// have a bounded cost whatever the data; nothing is stored to global memory before a chunk's last `team.leaving()`,
-/// unless to do it again changes nothing; no floating-point atomics; data that any phase writes is never read through
-/// the non-coherent path. A task that claims by itself may have stored some of an item that it hands back: doing the
-/// item again must store the same.
+/// The device half of a side task. It promises:| - An item's result depends on its index and on earlier phases only.
+/// - A chunk's cost is bounded, whatever the data.
+/// - Before a chunk's last `team.leaving()` it stores nothing to global memory, unless doing it again changes nothing.
+/// - It uses no floating-point atomics.
+/// - It never reads data that any phase writes through the non-coherent path.
+/// A task that claims by itself may have stored some of an item that it hands back; doing the item again must store the
+/// same.
 template <class T>
 concept side_task = slot_sized<T> && has_shape<T> && has_extent<T> && has_chunk_call<T>;
 
 namespace detail {
 
-/// A member `advance` that is not has_advance's: not const, not noexcept, or with other parameters. One that is there
-/// under a condition which does not hold is none.
+/// A member `advance` that does not satisfy has_advance: not const, not noexcept, or with other parameters. A member
+/// whose `requires` does not hold does not count.
 template <class T>
 concept has_another_advance =
     !has_advance<T> && (
@@ -155,7 +158,7 @@ constexpr bool is_side_task() {
   static_assert(!detail::has_another_advance<T>,
                 "a side task's advance must be void advance(lull::position ended, auto const& team) const noexcept, or "
                 "it is never called");
-  return true;  // what does not hold was said above, once
+  return true;  // each concept above has reported its own failure
 }
 
 }  // namespace lull

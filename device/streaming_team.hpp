@@ -11,7 +11,7 @@
 namespace lull {
 
 /// What a team that claims by itself has in hand during one call, in the block's storage. During the call rank 0 writes
-/// it, but `looked`: who polls; behind the call, `refused`: who pushes.
+/// it, except `looked`, which the polling thread writes. After the call the pushing threads write `refused`.
 template <class World>
 struct chunks_in_hand {
   std::uint64_t items = 0;
@@ -27,7 +27,7 @@ struct chunks_in_hand {
     for (int piece = 0; piece < undone_pieces; ++piece) done -= undone[piece].count;
     return done;
   }
-  /// `undone_pieces`: none is.
+  /// Returns the first refused piece; `undone_pieces`: none was refused.
   LULL_HD int first_refused() const noexcept {
     int piece = 0;
     while (piece < undone_pieces && !refused[piece]) ++piece;
@@ -35,22 +35,21 @@ struct chunks_in_hand {
   }
 };
 
-/// The team of a task that claims by itself. It keeps nothing of its own: what such a task holds in registers is all
-/// that there is room for.
-template <class World, machine Machine>
-class streaming_team : public team_of_machine<Machine> {
+/// The team of a task that claims by itself. It keeps nothing of its own: such a task needs all registers.
+template <class World, block Block>
+class streaming_team : public team_of_block<Block> {
  public:
   using world = World;
   using claims = claimer<World, rare_code::inlined>;
 
-  /// Both null: ordinary code, or an advance, which have nothing to claim and nothing to leave for.
-  LULL_HD streaming_team(Machine const& block, exit_words words, claims* of, chunks_in_hand<World>* hand) noexcept
-      : team_of_machine<Machine>(block), words_(words), claims_(of), hand_(hand) {}
+  /// With both null: for ordinary code, or for an advance; these claim nothing and never leave.
+  LULL_HD streaming_team(Block const& block, exit_words words, claims* of, chunks_in_hand<World>* hand) noexcept
+      : team_of_block<Block>(block), words_(words), claims_(of), hand_(hand) {}
 
   LULL_HD bool stay_ended() const noexcept {
     if (must_finish()) return false;
     auto const view = exit_check<World>::look(words_);
-    if (claims_->stays().judge(view) == leave_reason::stay) return false;
+    if (claims_->stays().judge(view) == leave_reason::none) return false;
     hand_->looked = {view, true};
     return true;
   }

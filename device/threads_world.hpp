@@ -28,7 +28,7 @@ constexpr std::memory_order to_std(order which) noexcept {
 
 }  // namespace detail
 
-/// The protocol on CPU threads. Scopes mean nothing here: all threads share one coherent memory.
+/// The protocol on CPU threads. Scopes have no effect: all threads share one coherent memory.
 struct threads_world {
   template <order Order, scope Scope, class T>
   static T load(T& word) noexcept {
@@ -67,7 +67,7 @@ struct threads_world {
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
             .count());
   }
-  /// Blocks outnumber cores here, so a waiting one gives its core away.
+  /// Blocks outnumber cores here, so a waiting thread yields its core.
   static void pause() noexcept { std::this_thread::yield(); }
 };
 

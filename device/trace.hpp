@@ -10,13 +10,13 @@
 namespace lull {
 
 /// Why a block left.
-enum class leave_reason : std::uint32_t { stay = 0, closed, lease, held, finished, starved };
+enum class leave_reason : std::uint32_t { none = 0, closed, lease, held, finished, starved };
 
-/// What happened in one bubble, summed over its blocks. A gate has a ring of them; blocks add to their bubble's record
-/// when they leave, by operations that return nothing, and the host copies finished records at its leisure.
-/// Distributions, the account of lost harvest and the trace all come from these. Times in ns of the world's clock.
+/// What happened in one bubble, summed over its blocks. A gate has a ring of them. Blocks add to their bubble's record
+/// when they leave, by operations that return nothing; the host copies finished records later. Distributions, the
+/// account of lost harvest and the trace all come from these. Times are in ns of the world's clock.
 struct alignas(128) bubble_record {
-  std::uint32_t bubble;  // low half of the bubble's number on its gate; written by an edge, as the next three
+  std::uint32_t bubble;  // low half of the bubble's number on its gate; an edge writes it and the next three
   std::uint32_t site;    // in a captured graph: where in the step it is
   std::uint64_t opened_ns;
   std::uint64_t closed_ns;    // in a captured graph; else 0
@@ -29,7 +29,7 @@ struct alignas(128) bubble_record {
   std::uint64_t early_ns;     // … opening → leaving, of blocks that left before the close
   std::uint64_t items;
   std::uint32_t chunks;
-  std::uint32_t since_look_ns;   // of that sight of the close: since the look before, if a graph's piece ran; or 0
+  std::uint32_t since_look_ns;   // of that sight: time since the look before, if a graph's piece ran; or 0
   std::uint32_t blocks;          // that found a chunk
   std::uint32_t lease_blocks;    // left by lease
   std::uint32_t held_blocks;     // left for control
@@ -42,21 +42,21 @@ struct alignas(128) bubble_record {
 
 static_assert(sizeof(bubble_record) == 128 && std::is_trivially_copyable_v<bubble_record>);
 
-/// One block's account of its stay, kept by its leader.
+/// One block's account of its stay; its leader keeps it.
 struct block_account {
-  std::uint64_t opened_ns = 0;  // the bubble's
+  std::uint64_t opened_ns = 0;  // of the bubble
   std::uint64_t first_ns = 0;   // first chunk found; 0: none
-  std::uint64_t saw_ns = 0;     // sight of what ended the stay
+  std::uint64_t saw_ns = 0;     // when it saw what ended the stay
   std::uint64_t wait_ns = 0;
   std::uint64_t items = 0;
-  std::uint32_t since_look_ns = 0;  // of the sight of a close: since the look before, where that was long
+  std::uint32_t since_look_ns = 0;  // of the sight of a close: time since the look before, where that was long
   std::uint32_t chunks = 0;
   std::uint32_t handed_back = 0;
   std::uint32_t refused = 0;
-  leave_reason why = leave_reason::stay;
+  leave_reason why = leave_reason::none;
 };
 
-/// Adds a leaving block's account, as its last act. Returns nothing and waits for nothing.
+/// Adds a leaving block's account, as the block's last act. Waits for nothing.
 template <class World>
 LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
   auto const sum = [](auto& word, auto value) {
@@ -66,7 +66,7 @@ LULL_HD void add(bubble_record& record, block_account const& block) noexcept {
   World::template fetch_max<order::relaxed, scope::device>(record.last_out_ns, out_ns);
   if (block.why == leave_reason::closed) {
     World::template fetch_max<order::relaxed, scope::device>(record.not_saw_ns, ~block.saw_ns);
-    sum(record.since_look_ns, block.since_look_ns);  // of a block that is alone
+    sum(record.since_look_ns, block.since_look_ns);  // only of a block that is alone
   } else {
     sum(record.early_ns, out_ns - block.opened_ns);
     sum(record.lease_blocks, std::uint32_t{block.why == leave_reason::lease});

@@ -9,19 +9,19 @@
 #include <lull/device/resident.hpp>
 #include <lull/device/side_task.hpp>
 #include <lull/device/slot.hpp>
-#include <lull/device/stay.hpp>
+#include <lull/device/slot_occupant.hpp>
 
 namespace lull {
 
-/// The resident loop of one block in one bubble. All threads of the block run it; rank 0, the *leader*, keeps the
-/// protocol (claimer.hpp), and the others learn its directives through the machine's storage.
-template <class World, side_task Task, machine Machine>
-class worker : stay<World, kept_inside<World, Task>, Machine> {
-  using base = stay<World, kept_inside<World, Task>, Machine>;
+/// The resident loop of one block in one bubble. All threads of the block run it. Rank 0, the *leader*, runs the
+/// protocol (claimer.hpp), and the others read its directives from the machine's storage.
+template <class World, side_task Task, block Block>
+class worker : slot_occupant<World, kept_inside<World, Task>, Block> {
+  using base = slot_occupant<World, kept_inside<World, Task>, Block>;
   using base::block_, base::enter, base::kept_, base::leave, base::params_, base::words;
 
  public:
-  LULL_HD worker(worker_params const& params, Machine const& block) noexcept : base(params, block) {}
+  LULL_HD worker(worker_params const& params, Block const& block) noexcept : base(params, block) {}
 
   /// Collective. Enters the slot, runs chunks while the bubble lasts, leaves.
   LULL_HD void run() noexcept {
@@ -38,11 +38,10 @@ class worker : stay<World, kept_inside<World, Task>, Machine> {
 
  private:
   using kept = kept_inside<World, Task>;
-  using loop =
-      std::conditional_t<kept::task_claims, claiming_loop<World, Task, Machine>, chunk_loop<World, Task, Machine>>;
+  using loop = std::conditional_t<kept::task_claims, claiming_loop<World, Task, Block>, chunk_loop<World, Task, Block>>;
 
-  /// Collective. A copy for the team: read where the slot is, it would be loaded again behind every store to the same
-  /// kind of memory, and a copy for each thread would take registers.
+  /// Collective. Copies the task for the team. Without the copy, the slot would be loaded again after every store to
+  /// the same kind of memory; a copy for each thread would take registers.
   LULL_HD void fetch_task() noexcept {
     auto const* const from = reinterpret_cast<std::uint64_t const*>(params_.slot->functor.bytes);
     auto* const to = reinterpret_cast<std::uint64_t*>(kept_.task);

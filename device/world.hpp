@@ -6,7 +6,7 @@
 
 #if defined(__CUDACC__)
 #define LULL_HD __host__ __device__
-#define LULL_COLD __noinline__  // keeps rare code, and the registers it wants, out of the loop around it
+#define LULL_COLD __noinline__  // keeps rare code and its registers out of the loop around it
 #else
 #define LULL_HD
 #define LULL_COLD
@@ -17,12 +17,12 @@ namespace lull {
 /// Memory order of one atomic operation. There are no stand-alone fences in the protocol.
 enum class order { relaxed, acquire, release, acq_rel };
 
-/// Who must see it: blocks of one device, or the trainer's stream, its peers and the host as well.
+/// Which threads must see it: blocks of one device, or also the trainer's stream, its peers and the host.
 enum class scope { device, system };
 
-/// A world is where the protocol runs: its atomics, its clock and its pause. The words are plain integers in memory
-/// that the world can reach; every access to a shared one goes through the world, with its order and scope spelled out.
-/// `device` stands on libcu++, `threads` on std::atomic_ref, `simulated` on a seeded scheduler.
+/// Where the protocol runs: its atomics, its clock and its pause. The words are plain integers in memory that the world
+/// can reach. Every access to a shared word goes through the world, with its order and scope spelled out. The device
+/// world uses libcu++, the threads world std::atomic_ref, the simulated world a seeded scheduler.
 template <class W>
 concept world = requires(std::uint64_t& word, std::uint64_t value, std::uint32_t& short_word) {
   { W::template load<order::acquire, scope::device>(word) } -> std::same_as<std::uint64_t>;

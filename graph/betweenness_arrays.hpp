@@ -22,7 +22,7 @@ class betweenness_arrays {
   /// `out` holds the edges as loaded and must be valid; its weights are not looked at. `sources`: at least one, each a
   /// vertex. Throws limit_error, with the figures, where the machine's memory does not suffice or the graph is larger
   /// than a queue can be; std::bad_alloc where that of the host does not suffice.
-  betweenness_arrays(executor& machine, csr const& out, std::span<std::uint32_t const> sources)
+  betweenness_arrays(executor& executor, csr const& out, std::span<std::uint32_t const> sources)
       : vertices_(out.vertices()), edges_(out.edges()) {
     if (vertices_ > queue_mark::max_vertices || edges_ > queue_mark::max_edges) {
       throw limit_error("betweenness: a graph of " + std::to_string(vertices_) + " vertices and " +
@@ -31,7 +31,7 @@ class betweenness_arrays {
                         std::to_string(queue_mark::max_edges) + " edges");
     }
     try {
-      fill(machine, out, sources);
+      fill(executor, out, sources);
     } catch (limit_error const& reason) {
       throw limit_error("betweenness of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges from " + std::to_string(sources.size()) + " sources takes " +
@@ -115,48 +115,48 @@ class betweenness_arrays {
     return edges / Task::part / (stage != 0 ? Task::part : 1) + 1;
   }
 
-  void fill(executor& machine, csr const& out, std::span<std::uint32_t const> sources) {
-    out_offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
-    out_targets_ = {machine, std::span<std::uint32_t const>{out.targets}};
+  void fill(executor& executor, csr const& out, std::span<std::uint32_t const> sources) {
+    out_offsets_ = {executor, std::span<std::uint64_t const>{out.offsets}};
+    out_targets_ = {executor, std::span<std::uint32_t const>{out.targets}};
     {
       csr const in = transpose(out);
-      in_offsets_ = {machine, std::span<std::uint64_t const>{in.offsets}};
-      in_sources_ = {machine, std::span<std::uint32_t const>{in.targets}};
+      in_offsets_ = {executor, std::span<std::uint64_t const>{in.offsets}};
+      in_sources_ = {executor, std::span<std::uint32_t const>{in.targets}};
     }
-    sources_ = {machine, sources};
-    depths_ = {machine, vertices_};
-    values_ = {machine, vertices_};
-    totals_ = {machine, vertices_};
-    level_vertices_ = {machine, vertices_};
-    level_edges_ = {machine, vertices_};
-    level_begins_ = {machine, vertices_ + std::uint64_t{1}};
-    next_vertices_ = {machine, vertices_};
-    next_edges_ = {machine, vertices_};
-    for (auto& one : long_vertices_) one = {machine, long_rows(edges_)};
-    for (auto& one : long_edges_) one = {machine, long_rows(edges_)};
-    for (int stage = 0; stage < 2; ++stage) part_sums_[stage] = {machine, part_sums(edges_, stage)};
-    progress_ = {machine, 1};
+    sources_ = {executor, sources};
+    depths_ = {executor, vertices_};
+    values_ = {executor, vertices_};
+    totals_ = {executor, vertices_};
+    level_vertices_ = {executor, vertices_};
+    level_edges_ = {executor, vertices_};
+    level_begins_ = {executor, vertices_ + std::uint64_t{1}};
+    next_vertices_ = {executor, vertices_};
+    next_edges_ = {executor, vertices_};
+    for (auto& one : long_vertices_) one = {executor, long_rows(edges_)};
+    for (auto& one : long_edges_) one = {executor, long_rows(edges_)};
+    for (int stage = 0; stage < 2; ++stage) part_sums_[stage] = {executor, part_sums(edges_, stage)};
+    progress_ = {executor, 1};
   }
 
   std::uint32_t vertices_;
   std::uint64_t edges_;
-  machine_array<std::uint64_t> out_offsets_;
-  machine_array<std::uint32_t> out_targets_;
-  machine_array<std::uint64_t> in_offsets_;
-  machine_array<std::uint32_t> in_sources_;
-  machine_array<std::uint32_t> sources_;
-  machine_array<std::uint32_t> depths_;
-  machine_array<wide_number> values_;
-  machine_array<double> totals_;
-  machine_array<std::uint32_t> level_vertices_;
-  machine_array<std::uint64_t> level_edges_;
-  machine_array<std::uint64_t> level_begins_;
-  machine_array<std::uint32_t> next_vertices_;
-  machine_array<std::uint64_t> next_edges_;
-  machine_array<std::uint32_t> long_vertices_[2];
-  machine_array<std::uint64_t> long_edges_[2];
-  machine_array<wide_number> part_sums_[2];
-  machine_array<betweenness_progress> progress_;
+  device_array<std::uint64_t> out_offsets_;
+  device_array<std::uint32_t> out_targets_;
+  device_array<std::uint64_t> in_offsets_;
+  device_array<std::uint32_t> in_sources_;
+  device_array<std::uint32_t> sources_;
+  device_array<std::uint32_t> depths_;
+  device_array<wide_number> values_;
+  device_array<double> totals_;
+  device_array<std::uint32_t> level_vertices_;
+  device_array<std::uint64_t> level_edges_;
+  device_array<std::uint64_t> level_begins_;
+  device_array<std::uint32_t> next_vertices_;
+  device_array<std::uint64_t> next_edges_;
+  device_array<std::uint32_t> long_vertices_[2];
+  device_array<std::uint64_t> long_edges_[2];
+  device_array<wide_number> part_sums_[2];
+  device_array<betweenness_progress> progress_;
 };
 
 }  // namespace lull

@@ -56,8 +56,9 @@ class betweenness_owner final : public task_owner {
     graph_input::extent const size = input_.size();
     sources_.find(size.vertices);
     std::uint64_t const count = draws() ? std::min(samples(), size.vertices) : sources_.count();
-    std::uint64_t const machine = betweenness_arrays<betweenness>::bytes(size.vertices, size.edges, count);
-    memory_need made = input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
+    std::uint64_t const executor = betweenness_arrays<betweenness>::bytes(size.vertices, size.edges, count);
+    memory_need made =
+        input_.need_with_transpose(executor, kind == executor_kind::threads ? executor - size.bytes() : 0);
     made.preparing_bytes = std::max(made.preparing_bytes, verify_betweenness_bytes(size.vertices));
     return made;
   } catch (std::bad_alloc const&) {
@@ -66,14 +67,14 @@ class betweenness_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("betweenness", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr out = input_.take();
     sources_.find(out.vertices());
     if (draws()) {
       sources_.take(sample_sources(out, samples(), static_cast<std::uint64_t>(values_.integer("sample_seed"))));
     }
-    arrays_.emplace(machine, out, sources_.all());
+    arrays_.emplace(executor, out, sources_.all());
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

@@ -27,15 +27,15 @@ class bfs_arrays {
   /// `out` holds the edges as loaded and must be valid; its weights are not looked at. `sources`: one for each search,
   /// at least one, each a vertex. Throws limit_error, with the figures, where the machine's memory does not suffice or
   /// the graph is larger than a queue can be; std::bad_alloc where that of the host does not suffice.
-  bfs_arrays(executor& machine, csr const& out, std::span<std::uint32_t const> sources)
-      : machine_(&machine), vertices_(out.vertices()), edges_(out.edges()) {
+  bfs_arrays(executor& executor, csr const& out, std::span<std::uint32_t const> sources)
+      : executor_(&executor), vertices_(out.vertices()), edges_(out.edges()) {
     if (vertices_ > queue_mark::max_vertices || edges_ > queue_mark::max_edges) {
       throw limit_error("bfs: a graph of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges is too large: it can have " + std::to_string(queue_mark::max_vertices) +
                         " vertices and " + std::to_string(queue_mark::max_edges) + " edges");
     }
     try {
-      fill(machine, out, sources);
+      fill(executor, out, sources);
     } catch (limit_error const& reason) {
       throw limit_error("breadth-first search of " + std::to_string(vertices_) + " vertices and " +
                         std::to_string(edges_) + " edges from " + std::to_string(sources.size()) + " sources takes " +
@@ -102,7 +102,7 @@ class bfs_arrays {
   search_total total(csr const& out) const {
     search_total all;
     for (std::uint64_t search = 0, done = summary().searches; search < done; ++search) {
-      all.add(detail::total_of_words(*machine_, labels_of(search), 1, out, bfs_depth_in{}));
+      all.add(detail::total_of_words(*executor_, labels_of(search), 1, out, bfs_depth_in{}));
     }
     return all;
   }
@@ -110,7 +110,7 @@ class bfs_arrays {
   /// Of one search.
   std::vector<bfs_found> found(std::uint64_t search) const {
     std::vector<bfs_found> made(vertices_);
-    detail::read_in_strips(*machine_, labels_of(search), vertices_, 1, [&](std::uint64_t first, auto const labels) {
+    detail::read_in_strips(*executor_, labels_of(search), vertices_, 1, [&](std::uint64_t first, auto const labels) {
       std::transform(labels.begin(), labels.end(), made.begin() + static_cast<std::ptrdiff_t>(first), bfs_found_in);
     });
     return made;
@@ -126,41 +126,41 @@ class bfs_arrays {
  private:
   std::uint64_t const* labels_of(std::uint64_t search) const noexcept { return labels_.data() + search * vertices_; }
 
-  void fill(executor& machine, csr const& out, std::span<std::uint32_t const> sources) {
-    out_offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
-    out_targets_ = {machine, std::span<std::uint32_t const>{out.targets}};
+  void fill(executor& executor, csr const& out, std::span<std::uint32_t const> sources) {
+    out_offsets_ = {executor, std::span<std::uint64_t const>{out.offsets}};
+    out_targets_ = {executor, std::span<std::uint32_t const>{out.targets}};
     {
       csr const in = transpose(out);
-      in_offsets_ = {machine, std::span<std::uint64_t const>{in.offsets}};
-      in_sources_ = {machine, std::span<std::uint32_t const>{in.targets}};
+      in_offsets_ = {executor, std::span<std::uint64_t const>{in.offsets}};
+      in_sources_ = {executor, std::span<std::uint32_t const>{in.targets}};
     }
     std::vector<std::uint32_t> entered(vertex_bitmap::words_of(vertices_));
     for (std::uint32_t const target : out.targets) entered[target / 32] |= 1U << (target % 32);
-    entered_ = {machine, std::span<std::uint32_t const>{entered}};
-    sources_ = {machine, sources};
-    labels_ = {machine, sources.size() * vertices_};
-    queue_vertices_ = {machine, vertices_};
-    queue_edges_ = {machine, vertices_};
-    for (auto& one : frontiers_) one = {machine, entered.size()};
-    open_ = {machine, entered.size()};
-    progress_ = {machine, 1};
+    entered_ = {executor, std::span<std::uint32_t const>{entered}};
+    sources_ = {executor, sources};
+    labels_ = {executor, sources.size() * vertices_};
+    queue_vertices_ = {executor, vertices_};
+    queue_edges_ = {executor, vertices_};
+    for (auto& one : frontiers_) one = {executor, entered.size()};
+    open_ = {executor, entered.size()};
+    progress_ = {executor, 1};
   }
 
-  executor* machine_;
+  executor* executor_;
   std::uint32_t vertices_;
   std::uint64_t edges_;
-  machine_array<std::uint64_t> out_offsets_;
-  machine_array<std::uint32_t> out_targets_;
-  machine_array<std::uint64_t> in_offsets_;
-  machine_array<std::uint32_t> in_sources_;
-  machine_array<std::uint32_t> entered_;
-  machine_array<std::uint32_t> sources_;
-  machine_array<std::uint64_t> labels_;
-  machine_array<std::uint32_t> queue_vertices_;
-  machine_array<std::uint64_t> queue_edges_;
-  machine_array<std::uint32_t> frontiers_[2];
-  machine_array<std::uint32_t> open_;
-  machine_array<bfs_progress> progress_;
+  device_array<std::uint64_t> out_offsets_;
+  device_array<std::uint32_t> out_targets_;
+  device_array<std::uint64_t> in_offsets_;
+  device_array<std::uint32_t> in_sources_;
+  device_array<std::uint32_t> entered_;
+  device_array<std::uint32_t> sources_;
+  device_array<std::uint64_t> labels_;
+  device_array<std::uint32_t> queue_vertices_;
+  device_array<std::uint64_t> queue_edges_;
+  device_array<std::uint32_t> frontiers_[2];
+  device_array<std::uint32_t> open_;
+  device_array<bfs_progress> progress_;
 };
 
 }  // namespace lull

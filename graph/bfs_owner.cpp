@@ -52,10 +52,11 @@ class bfs_owner final : public task_owner {
     graph_input::extent const size = input_.size();
     sources_.find(size.vertices);
     std::uint64_t const searches = sources_.count();
-    std::uint64_t const machine = at_once(values_)
-                                      ? bfs_together_arrays<bfs_together>::bytes(size.vertices, size.edges, searches)
-                                      : bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
-    memory_need made = input_.need_with_transpose(machine, kind == executor_kind::threads ? machine - size.bytes() : 0);
+    std::uint64_t const executor = at_once(values_)
+                                       ? bfs_together_arrays<bfs_together>::bytes(size.vertices, size.edges, searches)
+                                       : bfs_arrays<bfs>::bytes(size.vertices, size.edges, searches);
+    memory_need made =
+        input_.need_with_transpose(executor, kind == executor_kind::threads ? executor - size.bytes() : 0);
     std::uint64_t const read = at_once(values_) ? bfs_together_arrays<bfs_together>::read_at_once : 1;  // searches
     std::uint64_t const judging = size.vertices * (read * sizeof(bfs_found) + sizeof(std::uint32_t));
     made.preparing_bytes = std::max(made.preparing_bytes, judging);
@@ -66,15 +67,15 @@ class bfs_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("bfs", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr out = input_.take();
     sources_.find_in(out);
     if (at_once(values_)) {
       auto const width = static_cast<std::uint32_t>(values_.integer("at_once"));
-      arrays_.emplace(bfs_together_arrays<bfs_together>{machine, out, sources_.all(), width});
+      arrays_.emplace(bfs_together_arrays<bfs_together>{executor, out, sources_.all(), width});
     } else {
-      arrays_.emplace(bfs_arrays<bfs>{machine, out, sources_.all()});
+      arrays_.emplace(bfs_arrays<bfs>{executor, out, sources_.all()});
     }
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {

@@ -28,8 +28,8 @@ class bfs_together_arrays {
   /// at least one, each a vertex. `at_once`: searches of a group, 1 to 64. Throws limit_error, with the figures, where
   /// the machine's memory does not suffice or the graph is larger than a queue can be; usage_error for another
   /// `at_once`; std::bad_alloc where the host's memory does not suffice.
-  bfs_together_arrays(executor& machine, csr const& out, std::span<std::uint32_t const> sources, std::uint32_t at_once)
-      : machine_(&machine), vertices_(out.vertices()), edges_(out.edges()), at_once_(at_once) {
+  bfs_together_arrays(executor& executor, csr const& out, std::span<std::uint32_t const> sources, std::uint32_t at_once)
+      : executor_(&executor), vertices_(out.vertices()), edges_(out.edges()), at_once_(at_once) {
     if (at_once == 0 || at_once > Task::max_at_once) {
       throw usage_error("bfs: " + std::to_string(at_once) + " searches at once: there can be 1 to " +
                         std::to_string(Task::max_at_once));
@@ -41,7 +41,7 @@ class bfs_together_arrays {
                         std::to_string(queue_mark::max_edges) + " vertices and edges");
     }
     try {
-      fill(machine, out, sources);
+      fill(executor, out, sources);
     } catch (limit_error const& reason) {
       throw limit_error("breadth-first search of " + std::to_string(vertices_) + " vertices and " +
                         std::to_string(edges_) + " edges from " + std::to_string(sources.size()) + " sources, " +
@@ -107,7 +107,7 @@ class bfs_together_arrays {
   search_total total(csr const& out) const {
     search_total all;
     for (std::uint64_t group = 0, done = summary().searches; group < done; group += at_once_) {
-      all.add(detail::total_of_words(*machine_, labels_of(group), width_of(group), out, bfs_depth_in{}));
+      all.add(detail::total_of_words(*executor_, labels_of(group), width_of(group), out, bfs_depth_in{}));
     }
     return all;
   }
@@ -138,7 +138,7 @@ class bfs_together_arrays {
   std::vector<std::vector<bfs_found>> read(std::uint64_t group, std::uint64_t first, std::uint64_t count) const {
     std::uint64_t const width = width_of(group);
     std::vector<std::vector<bfs_found>> made(count, std::vector<bfs_found>(vertices_));
-    detail::read_in_strips(*machine_, labels_of(group), vertices_, width, [&](std::uint64_t vertex, auto labels) {
+    detail::read_in_strips(*executor_, labels_of(group), vertices_, width, [&](std::uint64_t vertex, auto labels) {
       for (; !labels.empty(); labels = labels.subspan(width), ++vertex) {
         for (std::uint64_t k = 0; k < count; ++k) made[k][vertex] = bfs_found_in(labels[first - group + k]);
       }
@@ -146,36 +146,36 @@ class bfs_together_arrays {
     return made;
   }
 
-  void fill(executor& machine, csr const& out, std::span<std::uint32_t const> sources) {
-    out_offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
-    out_targets_ = {machine, std::span<std::uint32_t const>{out.targets}};
+  void fill(executor& executor, csr const& out, std::span<std::uint32_t const> sources) {
+    out_offsets_ = {executor, std::span<std::uint64_t const>{out.offsets}};
+    out_targets_ = {executor, std::span<std::uint32_t const>{out.targets}};
     {
       csr const in = transpose(out);
-      in_offsets_ = {machine, std::span<std::uint64_t const>{in.offsets}};
-      in_sources_ = {machine, std::span<std::uint32_t const>{in.targets}};
+      in_offsets_ = {executor, std::span<std::uint64_t const>{in.offsets}};
+      in_sources_ = {executor, std::span<std::uint32_t const>{in.targets}};
     }
-    sources_ = {machine, sources};
-    labels_ = {machine, sources.size() * vertices_};
-    words_ = {machine, 4 * std::uint64_t{vertices_}};
-    queue_vertices_ = {machine, 3 * std::uint64_t{vertices_}};
-    queue_edges_ = {machine, 3 * std::uint64_t{vertices_}};
-    progress_ = {machine, 1};
+    sources_ = {executor, sources};
+    labels_ = {executor, sources.size() * vertices_};
+    words_ = {executor, 4 * std::uint64_t{vertices_}};
+    queue_vertices_ = {executor, 3 * std::uint64_t{vertices_}};
+    queue_edges_ = {executor, 3 * std::uint64_t{vertices_}};
+    progress_ = {executor, 1};
   }
 
-  executor* machine_;
+  executor* executor_;
   std::uint32_t vertices_;
   std::uint64_t edges_;
   std::uint32_t at_once_;
-  machine_array<std::uint64_t> out_offsets_;
-  machine_array<std::uint32_t> out_targets_;
-  machine_array<std::uint64_t> in_offsets_;
-  machine_array<std::uint32_t> in_sources_;
-  machine_array<std::uint32_t> sources_;
-  machine_array<std::uint64_t> labels_;
-  machine_array<std::uint64_t> words_;
-  machine_array<std::uint32_t> queue_vertices_;
-  machine_array<std::uint64_t> queue_edges_;
-  machine_array<bfs_together_progress> progress_;
+  device_array<std::uint64_t> out_offsets_;
+  device_array<std::uint32_t> out_targets_;
+  device_array<std::uint64_t> in_offsets_;
+  device_array<std::uint32_t> in_sources_;
+  device_array<std::uint32_t> sources_;
+  device_array<std::uint64_t> labels_;
+  device_array<std::uint64_t> words_;
+  device_array<std::uint32_t> queue_vertices_;
+  device_array<std::uint64_t> queue_edges_;
+  device_array<bfs_together_progress> progress_;
 };
 
 }  // namespace lull

@@ -24,18 +24,18 @@ class components_arrays {
  public:
   /// The graph must be valid; its weights are not looked at. If it is said to hold both directions, it must. `trials`:
   /// 1 or more. Throws limit_error, with the figures, where the machine's memory does not suffice.
-  components_arrays(executor& machine, csr const& graph, edge_directions directions, std::uint32_t trials = 1)
+  components_arrays(executor& executor, csr const& graph, edge_directions directions, std::uint32_t trials = 1)
       : vertices_(graph.vertices()),
         edges_(graph.edges()),
         symmetric_(directions == edge_directions::both ? 1 : 0),
         trials_(trials) {
     try {
-      offsets_ = {machine, std::span<std::uint64_t const>{graph.offsets}};
-      targets_ = {machine, std::span<std::uint32_t const>{graph.targets}};
+      offsets_ = {executor, std::span<std::uint64_t const>{graph.offsets}};
+      targets_ = {executor, std::span<std::uint32_t const>{graph.targets}};
       std::vector<std::uint32_t> const tile_row = rows_of_tiles(graph);
-      tile_row_ = {machine, std::span<std::uint32_t const>{tile_row}};
-      parent_ = {machine, vertices_};
-      progress_ = {machine, 1};
+      tile_row_ = {executor, std::span<std::uint32_t const>{tile_row}};
+      parent_ = {executor, vertices_};
+      progress_ = {executor, 1};
     } catch (limit_error const& reason) {
       throw limit_error("components of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges take " + std::to_string(bytes(vertices_, edges_)) +
@@ -88,11 +88,11 @@ class components_arrays {
   std::uint64_t edges_;
   std::uint32_t symmetric_;
   std::uint32_t trials_;
-  machine_array<std::uint64_t> offsets_;
-  machine_array<std::uint32_t> targets_;
-  machine_array<std::uint32_t> tile_row_;
-  machine_array<std::uint32_t> parent_;
-  machine_array<components_progress> progress_;
+  device_array<std::uint64_t> offsets_;
+  device_array<std::uint32_t> targets_;
+  device_array<std::uint32_t> tile_row_;
+  device_array<std::uint32_t> parent_;
+  device_array<components_progress> progress_;
 };
 
 }  // namespace lull

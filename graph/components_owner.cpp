@@ -83,12 +83,12 @@ class components_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("components", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr graph = input_.take();
     // Generated graphs are symmetric by their contract.
     bool const symmetric = !input_.generated_by().empty() || is_symmetric(graph);
-    arrays_.emplace(machine, graph, symmetric ? edge_directions::both : edge_directions::one,
+    arrays_.emplace(executor, graph, symmetric ? edge_directions::both : edge_directions::one,
                     static_cast<std::uint32_t>(values_.integer("trials")));
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {

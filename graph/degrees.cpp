@@ -25,8 +25,8 @@ void for_each_at(std::uint64_t length, unsigned threads, Work const& work) {
                         });
 }
 
-machine_array<std::uint64_t> copied(executor& machine, host_array<std::uint64_t> const& degrees) {
-  return {machine, std::span<std::uint64_t const>{degrees}};
+device_array<std::uint64_t> copied(executor& executor, host_array<std::uint64_t> const& degrees) {
+  return {executor, std::span<std::uint64_t const>{degrees}};
 }
 
 /// Few have a high degree: those are compared, the others counted.
@@ -77,14 +77,14 @@ host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads) {
   return degrees;
 }
 
-machine_array<std::uint64_t> out_degrees(executor& machine, machine_csr const& graph, stream_handle stream) {
-  if (machine.kind() == executor_kind::cuda) return detail::out_degrees_on_device(machine, graph, stream);
-  return copied(machine, out_degrees(read(machine, graph)));
+device_array<std::uint64_t> out_degrees(executor& executor, machine_csr const& graph, stream_handle stream) {
+  if (executor.kind() == executor_kind::cuda) return detail::out_degrees_on_device(executor, graph, stream);
+  return copied(executor, out_degrees(read(executor, graph)));
 }
 
-machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& graph, stream_handle stream) {
-  if (machine.kind() == executor_kind::cuda) return detail::in_degrees_on_device(machine, graph, stream);
-  return copied(machine, in_degrees(read(machine, graph)));
+device_array<std::uint64_t> in_degrees(executor& executor, machine_csr const& graph, stream_handle stream) {
+  if (executor.kind() == executor_kind::cuda) return detail::in_degrees_on_device(executor, graph, stream);
+  return copied(executor, in_degrees(read(executor, graph)));
 }
 
 host_array<std::uint32_t> by_falling_degree(std::span<std::uint64_t const> degrees) { return falling(degrees); }

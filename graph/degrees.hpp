@@ -17,8 +17,8 @@ host_array<std::uint64_t> in_degrees(csr const& graph, unsigned threads = 0);
 
 /// The same on the machine that holds the graph; stream, waiting and errors as for transpose there. Takes the memory of
 /// the result and, on a GPU, nothing besides.
-machine_array<std::uint64_t> out_degrees(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
-machine_array<std::uint64_t> in_degrees(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
+device_array<std::uint64_t> out_degrees(executor& executor, machine_csr const& graph, stream_handle stream = nullptr);
+device_array<std::uint64_t> in_degrees(executor& executor, machine_csr const& graph, stream_handle stream = nullptr);
 
 /// The places of fewer than 2³² degrees by falling degree, equal ones by rising place; (degrees,) u32. Does not look at
 /// a graph. Throws std::bad_alloc.

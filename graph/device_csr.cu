@@ -44,13 +44,13 @@ class device_pass {
     device_pass* pass_;
   };
 
-  device_pass(executor& machine, stream_handle stream)
-      : machine_(machine),
-        stream_(static_cast<cudaStream_t>(stream != nullptr ? stream : machine.plain_stream())),
+  device_pass(executor& executor, stream_handle stream)
+      : executor_(executor),
+        stream_(static_cast<cudaStream_t>(stream != nullptr ? stream : executor.plain_stream())),
         allocator_(*this) {}
   ~device_pass() {
     while (cudaStreamQuery(stream_) == cudaErrorNotReady) pause();  // after an error kernels may still be under way
-    for (void* memory : taken_) machine_.release(memory);
+    for (void* memory : taken_) executor_.release(memory);
   }
   device_pass(device_pass const&) = delete;
   device_pass& operator=(device_pass const&) = delete;
@@ -76,11 +76,11 @@ class device_pass {
 
   void* take(std::size_t bytes) {
     taken_.reserve(taken_.size() + 1);  // so that nothing is lost if it fails
-    taken_.push_back(machine_.allocate(bytes));
+    taken_.push_back(executor_.allocate(bytes));
     return taken_.back();
   }
 
-  executor& machine_;
+  executor& executor_;
   cudaStream_t stream_;
   allocator allocator_;
   std::vector<void*> taken_;
@@ -88,9 +88,9 @@ class device_pass {
 
 /// `values` (edges,) in the order of their edges' targets, edges of the same target in the order that they had.
 /// `keys` (edges,) receives the targets, in that order.
-void sort_by_target(executor& machine, csr_ref graph, std::uint32_t* keys, std::uint32_t* values,
+void sort_by_target(executor& executor, csr_ref graph, std::uint32_t* keys, std::uint32_t* values,
                     stream_handle stream) {
-  device_pass pass{machine, stream};
+  device_pass pass{executor, stream};
   check(cudaMemcpyAsync(keys, graph.targets, graph.edges * sizeof *keys, cudaMemcpyDeviceToDevice, pass.stream()),
         "cudaMemcpyAsync");
   pass.run([&](auto const& policy) { thrust::stable_sort_by_key(policy, keys, keys + graph.edges, values); });
@@ -115,55 +115,55 @@ struct count_target {
 
 }  // namespace
 
-machine_csr transpose_on_device(executor& machine, machine_csr const& graph, stream_handle stream) {
+machine_csr transpose_on_device(executor& executor, machine_csr const& graph, stream_handle stream) {
   csr_ref const in = graph.ref();
   machine_csr out;
-  out.offsets = {machine, std::uint64_t{in.vertices} + 1};
-  out.targets = {machine, in.edges};
+  out.offsets = {executor, std::uint64_t{in.vertices} + 1};
+  out.targets = {executor, in.edges};
   if (in.edges == 0) return out;  // zeroed is right
-  machine_array<std::uint32_t> const keys{machine, in.edges};
+  device_array<std::uint32_t> const keys{executor, in.edges};
   {
-    device_pass pass{machine, stream};
+    device_pass pass{executor, stream};
     // an edge's source is the first row that ends behind it
     pass.run([&](auto const& policy) {
       thrust::upper_bound(policy, in.offsets + 1, in.offsets + 1 + in.vertices, number{0}, number{in.edges},
                           out.targets.data());
     });
   }
-  sort_by_target(machine, in, keys.data(), out.targets.data(), stream);
+  sort_by_target(executor, in, keys.data(), out.targets.data(), stream);
   {
-    device_pass pass{machine, stream};
+    device_pass pass{executor, stream};
     pass.run([&](auto const& policy) {
       thrust::lower_bound(policy, keys.data(), keys.data() + in.edges, number{0},
                           number{std::uint64_t{in.vertices} + 1}, out.offsets.data());
     });
   }
   if (in.weights != nullptr) {
-    out.weights = {machine, in.edges};
+    out.weights = {executor, in.edges};
     // Sorted once more by the same keys, which moves them as it moved the sources. As bits: one kernel serves both.
     auto* const bits = reinterpret_cast<std::uint32_t*>(out.weights.data());
-    device_pass pass{machine, stream};
+    device_pass pass{executor, stream};
     check(cudaMemcpyAsync(bits, in.weights, out.weights.bytes(), cudaMemcpyDeviceToDevice, pass.stream()),
           "cudaMemcpyAsync");
-    sort_by_target(machine, in, keys.data(), bits, stream);
+    sort_by_target(executor, in, keys.data(), bits, stream);
   }
   return out;
 }
 
-machine_array<std::uint64_t> out_degrees_on_device(executor& machine, machine_csr const& graph, stream_handle stream) {
+device_array<std::uint64_t> out_degrees_on_device(executor& executor, machine_csr const& graph, stream_handle stream) {
   csr_ref const in = graph.ref();
-  machine_array<std::uint64_t> degrees{machine, in.vertices};
-  device_pass pass{machine, stream};
+  device_array<std::uint64_t> degrees{executor, in.vertices};
+  device_pass pass{executor, stream};
   pass.run([&](auto const& policy) {
     thrust::for_each(policy, number{0}, number{in.vertices}, row_length{in.offsets, degrees.data()});
   });
   return degrees;
 }
 
-machine_array<std::uint64_t> in_degrees_on_device(executor& machine, machine_csr const& graph, stream_handle stream) {
+device_array<std::uint64_t> in_degrees_on_device(executor& executor, machine_csr const& graph, stream_handle stream) {
   csr_ref const in = graph.ref();
-  machine_array<std::uint64_t> degrees{machine, in.vertices};
-  device_pass pass{machine, stream};
+  device_array<std::uint64_t> degrees{executor, in.vertices};
+  device_pass pass{executor, stream};
   pass.run([&](auto const& policy) {
     thrust::for_each(policy, in.targets, in.targets + in.edges, count_target{degrees.data()});
   });

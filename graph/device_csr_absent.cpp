@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for device_csr.cu in a build without nvcc, where no machine is a GPU.
+// Stands in for machine_csr.cu in a build without nvcc, where no machine is a GPU.
 #include <lull/graph/device_csr.hpp>
 #include <lull/host/error.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 }  // namespace
 
 machine_csr transpose_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
-machine_array<std::uint64_t> out_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
-machine_array<std::uint64_t> in_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
+device_array<std::uint64_t> out_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
+device_array<std::uint64_t> in_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
 
 }  // namespace lull::detail

@@ -11,8 +11,8 @@ using any_sgd = graph_sgd<8>;  // whose constants are those of all
 
 constexpr std::uint64_t parts(std::uint64_t count, std::uint64_t size) { return (count + size - 1) / size; }
 
-machine_array<placed_rating> moved_to(executor& machine, host_array<placed_rating>& from) {
-  machine_array<placed_rating> made{machine, std::span<placed_rating const>{from}};
+device_array<placed_rating> moved_to(executor& executor, host_array<placed_rating>& from) {
+  device_array<placed_rating> made{executor, std::span<placed_rating const>{from}};
   from = host_array<placed_rating>{};  // `{}` would only clear it
   return made;
 }
@@ -30,22 +30,22 @@ void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings 
     to[at] = static_cast<float>((static_cast<double>(random.at(first + at) >> 11) * 0x1p-52 - 1) * reach);
 }
 
-graph_sgd_arrays::graph_sgd_arrays(executor& machine, host_array<placed_rating> ordered, rating_blocks const& blocks,
+graph_sgd_arrays::graph_sgd_arrays(executor& executor, host_array<placed_rating> ordered, rating_blocks const& blocks,
                                    std::span<rating const> held_out, std::uint32_t users, std::uint32_t items,
                                    double mean, graph_sgd_settings const& settings)
-    : machine_(machine),
+    : executor_(executor),
       settings_(settings),
       rounds_(settings.epochs * (std::uint64_t{blocks.phases} + any_sgd::other_phases)),
-      ordered_(moved_to(machine, ordered)),
-      begins_(machine, std::span<std::uint64_t const>{blocks.begins}),
-      held_out_(machine, held_out),
-      user_factors_(machine, std::size_t{users} * settings.factors),
-      item_factors_(machine, std::size_t{items} * settings.factors),
-      square_(machine, blocks.groups),
-      held_out_square_(machine, parts(held_out.size(), any_sgd::judged)),
-      folded_(machine, parts(held_out_square_.size(), any_sgd::fold)),
-      epoch_square_(machine, 2 * std::size_t{settings.epochs}),
-      stopped_(machine, 1),
+      ordered_(moved_to(executor, ordered)),
+      begins_(executor, std::span<std::uint64_t const>{blocks.begins}),
+      held_out_(executor, held_out),
+      user_factors_(executor, std::size_t{users} * settings.factors),
+      item_factors_(executor, std::size_t{items} * settings.factors),
+      square_(executor, blocks.groups),
+      held_out_square_(executor, parts(held_out.size(), any_sgd::judged)),
+      folded_(executor, parts(held_out_square_.size(), any_sgd::fold)),
+      epoch_square_(executor, 2 * std::size_t{settings.epochs}),
+      stopped_(executor, 1),
       model_{.ordered = ordered_.data(),
              .begins = begins_.data(),
              .held_out = held_out_.data(),
@@ -77,7 +77,7 @@ job_description graph_sgd_arrays::describe() const {
 
 host_array<placed_rating> graph_sgd_arrays::ordered() const {
   host_array<placed_rating> values(ordered_.size());
-  machine_.read(values.data(), ordered_.data(), ordered_.bytes());
+  executor_.read(values.data(), ordered_.data(), ordered_.bytes());
   return values;
 }
 

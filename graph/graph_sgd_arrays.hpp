@@ -38,7 +38,7 @@ class graph_sgd_arrays {
   /// `ordered`: that of `blocks`, whose own may be empty by now; it is freed when it is on the machine, before the
   /// factors take memory. Users and items in `held_out` are below `users` and `items`. Throws limit_error, usage_error
   /// for other factors.
-  graph_sgd_arrays(executor& machine, host_array<placed_rating> ordered, rating_blocks const& blocks,
+  graph_sgd_arrays(executor& executor, host_array<placed_rating> ordered, rating_blocks const& blocks,
                    std::span<rating const> held_out, std::uint32_t users, std::uint32_t items, double mean,
                    graph_sgd_settings const& settings);
 
@@ -64,19 +64,19 @@ class graph_sgd_arrays {
  private:
   void write_first();
 
-  executor& machine_;
+  executor& executor_;
   graph_sgd_settings settings_;
   std::uint64_t rounds_;
-  machine_array<placed_rating> ordered_;
-  machine_array<std::uint64_t> begins_;
-  machine_array<rating> held_out_;
-  machine_array<float> user_factors_;
-  machine_array<float> item_factors_;
-  machine_array<double> square_;
-  machine_array<double> held_out_square_;
-  machine_array<double> folded_;
-  machine_array<double> epoch_square_;
-  machine_array<std::uint32_t> stopped_;
+  device_array<placed_rating> ordered_;
+  device_array<std::uint64_t> begins_;
+  device_array<rating> held_out_;
+  device_array<float> user_factors_;
+  device_array<float> item_factors_;
+  device_array<double> square_;
+  device_array<double> held_out_square_;
+  device_array<double> folded_;
+  device_array<double> epoch_square_;
+  device_array<std::uint32_t> stopped_;
   graph_sgd_model model_;
 };
 

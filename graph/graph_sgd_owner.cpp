@@ -97,7 +97,7 @@ class graph_sgd_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("graph_sgd", values_, {"model", "losses", "plot"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     if (training_.all.empty()) read_inputs();
     std::uint32_t const groups =
@@ -105,7 +105,7 @@ class graph_sgd_owner final : public task_owner {
     blocks_ = make_rating_blocks(training_, degrees_, groups);
     training_.all = host_array<rating>{};  // `{}` would only clear it
     degrees_ = {};
-    arrays_.emplace(machine, std::move(blocks_.ordered), blocks_, held_out_, training_.users, training_.items, mean_,
+    arrays_.emplace(executor, std::move(blocks_.ordered), blocks_, held_out_, training_.users, training_.items, mean_,
                     settings_);
   } catch (std::bad_alloc const&) {
     throw limit_error{"graph_sgd: this computer's memory does not hold the ratings: take fewer"};

@@ -23,7 +23,7 @@ class kcore_arrays {
   /// `graph` must be valid; directions, duplicates, self-loops and weights are not looked at. Throws limit_error, with
   /// the figures, where the machine's memory does not suffice or the graph is larger than a queue can be;
   /// std::bad_alloc where that of the host does not suffice.
-  kcore_arrays(executor& machine, csr const& graph) {
+  kcore_arrays(executor& executor, csr const& graph) {
     oriented_graph oriented = orient(graph);
     vertex_ = std::move(oriented.vertex);
     edges_ = 2 * oriented.rows.edges();
@@ -34,7 +34,7 @@ class kcore_arrays {
                         std::to_string(queue_mark::max_edges / 2) + " edges");
     }
     try {
-      fill(machine, symmetrised(std::move(oriented.rows)));
+      fill(executor, symmetrised(std::move(oriented.rows)));
     } catch (limit_error const& reason) {
       throw limit_error("core numbers of " + std::to_string(vertices()) + " vertices and " +
                         std::to_string(edges_ / 2) + " undirected edges take " +
@@ -92,25 +92,25 @@ class kcore_arrays {
   std::uint64_t undirected_edges() const noexcept { return edges_ / 2; }
 
  private:
-  void fill(executor& machine, csr const& graph) {
-    offsets_ = {machine, std::span<std::uint64_t const>{graph.offsets}};
-    targets_ = {machine, std::span<std::uint32_t const>{graph.targets}};
-    core_ = {machine, vertices()};
-    queue_vertices_ = {machine, vertices()};
-    queue_edges_ = {machine, vertices()};
-    for (int list = 0; list < 2; ++list) lists_[list] = {machine, kcore_state::list_places(vertices(), list)};
-    progress_ = {machine, 1};
+  void fill(executor& executor, csr const& graph) {
+    offsets_ = {executor, std::span<std::uint64_t const>{graph.offsets}};
+    targets_ = {executor, std::span<std::uint32_t const>{graph.targets}};
+    core_ = {executor, vertices()};
+    queue_vertices_ = {executor, vertices()};
+    queue_edges_ = {executor, vertices()};
+    for (int list = 0; list < 2; ++list) lists_[list] = {executor, kcore_state::list_places(vertices(), list)};
+    progress_ = {executor, 1};
   }
 
   host_array<std::uint32_t> vertex_;  // (vertices,) u32, as in oriented_graph
   std::uint64_t edges_ = 0;           // in both directions
-  machine_array<std::uint64_t> offsets_;
-  machine_array<std::uint32_t> targets_;
-  machine_array<std::int32_t> core_;
-  machine_array<std::uint32_t> queue_vertices_;
-  machine_array<std::uint64_t> queue_edges_;
-  machine_array<std::uint32_t> lists_[2];
-  machine_array<kcore_progress> progress_;
+  device_array<std::uint64_t> offsets_;
+  device_array<std::uint32_t> targets_;
+  device_array<std::int32_t> core_;
+  device_array<std::uint32_t> queue_vertices_;
+  device_array<std::uint64_t> queue_edges_;
+  device_array<std::uint32_t> lists_[2];
+  device_array<kcore_progress> progress_;
 };
 
 }  // namespace lull

@@ -41,10 +41,11 @@ class kcore_owner final : public task_owner {
     std::uint64_t const orienting = 10 * size.edges + 24 * size.vertices;  // see orient
     std::uint64_t const turning = 20 * undirected + 16 * size.vertices;    // see symmetrised
     std::uint64_t const judging = 12 * size.edges + 32 * size.vertices;    // see verify_kcore
-    std::uint64_t const machine = kcore_arrays<kcore>::bytes(size.vertices, 2 * undirected);
-    std::uint64_t const made_later = kind == executor_kind::threads ? machine : 0;  // in host memory, behind the set-up
+    std::uint64_t const executor = kcore_arrays<kcore>::bytes(size.vertices, 2 * undirected);
+    std::uint64_t const made_later =
+        kind == executor_kind::threads ? executor : 0;  // in host memory, behind the set-up
     std::uint64_t const making = std::max({size.bytes(), orienting, turning});
-    return {.machine_bytes = machine,
+    return {.machine_bytes = executor,
             .host_bytes =
                 size.bytes() - std::min(size.bytes(), input_.held_bytes()) + size.vertices * sizeof(std::uint32_t),
             .preparing_bytes = std::max(making - std::min(making, made_later), judging),
@@ -55,10 +56,10 @@ class kcore_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("kcore", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr graph = input_.take();
-    arrays_.emplace(machine, graph);
+    arrays_.emplace(executor, graph);
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

@@ -21,31 +21,31 @@ csr ring(std::uint32_t vertices, std::uint32_t degree) {
 
 }  // namespace
 
-machine_csr::machine_csr(executor& machine, csr const& graph)
-    : offsets(machine, std::span<std::uint64_t const>{graph.offsets}),
-      targets(machine, std::span<std::uint32_t const>{graph.targets}) {
-  if (!graph.weights.empty()) weights = {machine, std::span<float const>{graph.weights}};
+machine_csr::machine_csr(executor& executor, csr const& graph)
+    : offsets(executor, std::span<std::uint64_t const>{graph.offsets}),
+      targets(executor, std::span<std::uint32_t const>{graph.targets}) {
+  if (!graph.weights.empty()) weights = {executor, std::span<float const>{graph.weights}};
 }
 
-csr read(executor& machine, machine_csr const& graph) {
+csr read(executor& executor, machine_csr const& graph) {
   csr copy;
   copy.offsets.resize(graph.offsets.size());
   copy.targets.resize(graph.targets.size());
   copy.weights.resize(graph.weights.size());
-  machine.read(copy.offsets.data(), graph.offsets.data(), graph.offsets.bytes());
-  machine.read(copy.targets.data(), graph.targets.data(), graph.targets.bytes());
-  machine.read(copy.weights.data(), graph.weights.data(), graph.weights.bytes());
+  executor.read(copy.offsets.data(), graph.offsets.data(), graph.offsets.bytes());
+  executor.read(copy.targets.data(), graph.targets.data(), graph.targets.bytes());
+  executor.read(copy.weights.data(), graph.weights.data(), graph.weights.bytes());
   return copy;
 }
 
-void load_graph_kernels(executor& machine) {
-  if (machine.kind() != executor_kind::cuda) return;
+void load_graph_kernels(executor& executor) {
+  if (executor.kind() != executor_kind::cuda) return;
   // A sort of a few thousand keys is one kernel, a longer one is several others: one graph for each.
   for (std::uint32_t const vertices : {16U, 1U << 14}) {
-    machine_csr const graph{machine, ring(vertices, 8)};
-    transpose(machine, graph);
-    out_degrees(machine, graph);
-    in_degrees(machine, graph);
+    machine_csr const graph{executor, ring(vertices, 8)};
+    transpose(executor, graph);
+    out_degrees(executor, graph);
+    in_degrees(executor, graph);
   }
 }
 

@@ -26,11 +26,11 @@ class pagerank_arrays {
  public:
   /// `out` holds the edges as loaded and must be valid; its weights are not looked at. Throws limit_error, with the
   /// figures, where the machine's memory does not suffice, std::bad_alloc where that of the host does not.
-  pagerank_arrays(executor& machine, csr const& out, pagerank_settings const& settings)
+  pagerank_arrays(executor& executor, csr const& out, pagerank_settings const& settings)
       : settings_(settings), vertices_(out.vertices()), edges_(out.edges()) {
     tiles_ = (edges_ + Task::tile - 1) / Task::tile;
     try {
-      fill(machine, out);
+      fill(executor, out);
     } catch (limit_error const& reason) {
       throw limit_error("PageRank of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges takes " + std::to_string(bytes(vertices_, edges_)) +
@@ -98,31 +98,31 @@ class pagerank_arrays {
   pagerank_progress progress() const { return progress_.read().front(); }
 
  private:
-  void fill(executor& machine, csr const& out) {
+  void fill(executor& executor, csr const& out) {
     {
       csr const in = transpose(out);
-      sources_ = {machine, tiles_ * Task::tile / 4};
-      machine.write(sources_.data(), in.targets.data(), edges_ * sizeof(std::uint32_t));
-      lay_out_rows(machine, in);
+      sources_ = {executor, tiles_ * Task::tile / 4};
+      executor.write(sources_.data(), in.targets.data(), edges_ * sizeof(std::uint32_t));
+      lay_out_rows(executor, in);
     }
     host_array<float> inverse(vertices_);
     for (std::size_t vertex = 0; vertex < vertices_; ++vertex) {
       auto const degree = out.offsets[vertex + 1] - out.offsets[vertex];
       inverse[vertex] = degree == 0 ? 0.0F : 1 / static_cast<float>(degree);
     }
-    inverse_degree_ = {machine, std::span<float const>{inverse}};
-    rank_ = {machine, vertices_};
-    share_ = {machine, vertices_};
-    carry_ = {machine, tiles_};
+    inverse_degree_ = {executor, std::span<float const>{inverse}};
+    rank_ = {executor, vertices_};
+    share_ = {executor, vertices_};
+    carry_ = {executor, tiles_};
     Task const sizes = task();
-    block_carry_ = {machine, sizes.blocks()};
-    partial_ = {machine, sizes.settles()};
-    folded_ = {machine, sizes.folds()};
-    progress_ = {machine, 1};
+    block_carry_ = {executor, sizes.blocks()};
+    partial_ = {executor, sizes.settles()};
+    folded_ = {executor, sizes.folds()};
+    progress_ = {executor, 1};
   }
 
   /// Where rows end, and which vertices have one: rows without edges are left out.
-  void lay_out_rows(executor& machine, csr const& in) {
+  void lay_out_rows(executor& executor, csr const& in) {
     std::vector<std::uint32_t> ends((tiles_ * Task::tile + 31) / 32);
     std::vector<std::uint32_t> tile_row(tiles_ + 1);
     std::vector<entered_word> entered((vertices_ + 31ULL) / 32);
@@ -139,29 +139,29 @@ class pagerank_arrays {
       ++rows;
     }
     tile_row[tiles_] = rows;
-    row_ends_ = {machine, std::span<std::uint32_t const>{ends}};
-    tile_row_ = {machine, std::span<std::uint32_t const>{tile_row}};
-    entered_ = {machine, std::span<entered_word const>{entered}};
-    sum_ = {machine, rows};
+    row_ends_ = {executor, std::span<std::uint32_t const>{ends}};
+    tile_row_ = {executor, std::span<std::uint32_t const>{tile_row}};
+    entered_ = {executor, std::span<entered_word const>{entered}};
+    sum_ = {executor, rows};
   }
 
   pagerank_settings settings_;
   std::uint32_t vertices_;
   std::uint64_t edges_;
   std::uint64_t tiles_ = 0;
-  machine_array<source_quad> sources_;
-  machine_array<std::uint32_t> row_ends_;
-  machine_array<std::uint32_t> tile_row_;
-  machine_array<entered_word> entered_;
-  machine_array<float> inverse_degree_;
-  machine_array<float> rank_;
-  machine_array<float> share_;
-  machine_array<float> sum_;
-  machine_array<float> carry_;
-  machine_array<double> block_carry_;
-  machine_array<pagerank_partial> partial_;
-  machine_array<pagerank_partial> folded_;
-  machine_array<pagerank_progress> progress_;
+  device_array<source_quad> sources_;
+  device_array<std::uint32_t> row_ends_;
+  device_array<std::uint32_t> tile_row_;
+  device_array<entered_word> entered_;
+  device_array<float> inverse_degree_;
+  device_array<float> rank_;
+  device_array<float> share_;
+  device_array<float> sum_;
+  device_array<float> carry_;
+  device_array<double> block_carry_;
+  device_array<pagerank_partial> partial_;
+  device_array<pagerank_partial> folded_;
+  device_array<pagerank_progress> progress_;
 };
 
 }  // namespace lull

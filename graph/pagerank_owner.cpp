@@ -74,23 +74,23 @@ class pagerank_owner final : public task_owner {
   /// A graph in a file is read, so that its size is known.
   memory_need needs(executor_kind kind) override try {
     graph_input::extent const size = input_.size();
-    std::uint64_t const machine = pagerank_arrays<pagerank>::bytes(size.vertices, size.edges);
-    return input_.need_with_transpose(machine, kind == executor_kind::threads ? machine : 0);
+    std::uint64_t const executor = pagerank_arrays<pagerank>::bytes(size.vertices, size.edges);
+    return input_.need_with_transpose(executor, kind == executor_kind::threads ? executor : 0);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
   }
 
   void check_outputs() const override { check_output_files("pagerank", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr out = input_.take();
     std::vector<std::string> names = make_names(out.vertices());
-    arrays_.emplace(machine, out, settings_);
+    arrays_.emplace(executor, out, settings_);
     out_ = std::move(out);
     names_ = std::move(names);
     // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
-    max_chain_ = pagerank::max_chain(machine.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
+    max_chain_ = pagerank::max_chain(executor.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();
   }

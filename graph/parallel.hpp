@@ -16,8 +16,8 @@ inline constexpr unsigned max_set_up_threads = 16;  // more gain nothing here: m
 
 /// How many threads to use: `wanted`, or those of the machine where that is 0, and never more than 16.
 inline unsigned set_up_threads(unsigned wanted) noexcept {
-  auto const machine = std::max(1U, std::thread::hardware_concurrency());
-  return std::min(wanted == 0 ? machine : wanted, max_set_up_threads);
+  auto const executor = std::max(1U, std::thread::hardware_concurrency());
+  return std::min(wanted == 0 ? executor : wanted, max_set_up_threads);
 }
 
 /// Calls work(part) once for each part below `parts`, on up to `threads` threads, the caller's among them, parts

@@ -32,16 +32,20 @@ class sssp_arrays {
   /// `sources`: one for each search, at least one, each a vertex. `delta`: how far a bucket reaches, above 0; rounded
   /// up where weights are whole. Throws limit_error, with the figures, where the machine's memory does not suffice or
   /// the graph is larger than a queue can be; std::bad_alloc where that of the host does not suffice.
-  sssp_arrays(executor& machine, csr const& out, host_array<float> weights, weight_kind kind,
+  sssp_arrays(executor& executor, csr const& out, host_array<float> weights, weight_kind kind,
               std::span<std::uint32_t const> sources, double delta)
-      : machine_(&machine), vertices_(out.vertices()), edges_(out.edges()), kind_(kind), delta_(word_of_delta(delta)) {
+      : executor_(&executor),
+        vertices_(out.vertices()),
+        edges_(out.edges()),
+        kind_(kind),
+        delta_(word_of_delta(delta)) {
     if (vertices_ > queue_mark::max_vertices || edges_ > queue_mark::max_edges) {
       throw limit_error("sssp: a graph of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges is too large: it can have " + std::to_string(queue_mark::max_vertices) +
                         " vertices and " + std::to_string(queue_mark::max_edges) + " edges");
     }
     try {
-      fill(machine, out, std::move(weights), sources);
+      fill(executor, out, std::move(weights), sources);
     } catch (limit_error const& reason) {
       throw limit_error("shortest paths over " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
                         " edges from " + std::to_string(sources.size()) + " sources take " +
@@ -113,7 +117,7 @@ class sssp_arrays {
   search_total total(csr const& out) const {
     search_total all;
     for (std::uint64_t search = 0, done = progress().search; search < done; ++search) {
-      all.add(detail::total_of_words(*machine_, of_search(distances_, search), 1, out, std::identity{}));
+      all.add(detail::total_of_words(*executor_, of_search(distances_, search), 1, out, std::identity{}));
     }
     return all;
   }
@@ -137,14 +141,14 @@ class sssp_arrays {
   }
 
   template <class T>
-  T const* of_search(machine_array<T> const& from, std::uint64_t search) const noexcept {
+  T const* of_search(device_array<T> const& from, std::uint64_t search) const noexcept {
     return from.data() + search * vertices_;
   }
 
   /// Calls visit(vertex, word) for each vertex, on several threads.
   template <class T>
-  void for_each_of(machine_array<T> const& from, std::uint64_t search, auto const& visit) const {
-    detail::read_in_strips(*machine_, of_search(from, search), vertices_, 1,
+  void for_each_of(device_array<T> const& from, std::uint64_t search, auto const& visit) const {
+    detail::read_in_strips(*executor_, of_search(from, search), vertices_, 1,
                            [&](std::uint64_t vertex, std::span<T const> words) {
                              for (T const word : words) visit(vertex++, word);
                            });
@@ -168,42 +172,42 @@ class sssp_arrays {
     }
   }
 
-  void fill(executor& machine, csr const& out, host_array<float> weights, std::span<std::uint32_t const> sources) {
-    offsets_ = {machine, std::span<std::uint64_t const>{out.offsets}};
-    targets_ = {machine, std::span<std::uint32_t const>{out.targets}};
-    weights_ = {machine, edges_};
+  void fill(executor& executor, csr const& out, host_array<float> weights, std::span<std::uint32_t const> sources) {
+    offsets_ = {executor, std::span<std::uint64_t const>{out.offsets}};
+    targets_ = {executor, std::span<std::uint32_t const>{out.targets}};
+    weights_ = {executor, edges_};
     write_weights(weights);
     weights = host_array<float>{};  // `{}` would only clear it
-    sources_ = {machine, sources};
-    distances_ = {machine, sources.size() * vertices_};
-    labels_ = {machine, sources.size() * vertices_};
-    for (auto& one : vertices_of_) one = {machine, vertices_};
-    for (auto& one : edges_of_) one = {machine, vertices_};
-    for (auto& one : starts_of_) one = {machine, starts(edges_)};
-    for (auto& one : far_) one = {machine, vertices_};
-    waved_ = {machine, vertices_};
-    put_far_ = {machine, vertices_};
-    progress_ = {machine, 1};
+    sources_ = {executor, sources};
+    distances_ = {executor, sources.size() * vertices_};
+    labels_ = {executor, sources.size() * vertices_};
+    for (auto& one : vertices_of_) one = {executor, vertices_};
+    for (auto& one : edges_of_) one = {executor, vertices_};
+    for (auto& one : starts_of_) one = {executor, starts(edges_)};
+    for (auto& one : far_) one = {executor, vertices_};
+    waved_ = {executor, vertices_};
+    put_far_ = {executor, vertices_};
+    progress_ = {executor, 1};
   }
 
-  executor* machine_;
+  executor* executor_;
   std::uint32_t vertices_;
   std::uint64_t edges_;
   weight_kind kind_;
   std::uint32_t delta_;
-  machine_array<std::uint64_t> offsets_;
-  machine_array<std::uint32_t> targets_;
-  machine_array<std::uint32_t> weights_;
-  machine_array<std::uint32_t> sources_;
-  machine_array<std::uint32_t> distances_;
-  machine_array<std::uint64_t> labels_;
-  machine_array<std::uint32_t> vertices_of_[2];  // the queues of frontiers
-  machine_array<std::uint64_t> edges_of_[2];
-  machine_array<std::uint32_t> starts_of_[2];
-  machine_array<std::uint32_t> far_[2];
-  machine_array<std::uint32_t> waved_;
-  machine_array<std::uint32_t> put_far_;
-  machine_array<sssp_progress> progress_;
+  device_array<std::uint64_t> offsets_;
+  device_array<std::uint32_t> targets_;
+  device_array<std::uint32_t> weights_;
+  device_array<std::uint32_t> sources_;
+  device_array<std::uint32_t> distances_;
+  device_array<std::uint64_t> labels_;
+  device_array<std::uint32_t> vertices_of_[2];  // the queues of frontiers
+  device_array<std::uint64_t> edges_of_[2];
+  device_array<std::uint32_t> starts_of_[2];
+  device_array<std::uint32_t> far_[2];
+  device_array<std::uint32_t> waved_;
+  device_array<std::uint32_t> put_far_;
+  device_array<sssp_progress> progress_;
 };
 
 }  // namespace lull

@@ -57,14 +57,14 @@ class sssp_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("sssp", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr out = input_.take();
     kind_ = kind_of(out);
     sources_.find_in(out);
     double const delta = values_.has("delta") ? values_.real("delta") : near_far_delta(out);
     host_array<float> weights = input_.draws_weights() ? std::move(out.weights) : out.weights;
-    arrays_.emplace(machine, out, std::move(weights), kind_, sources_.all(), delta);
+    arrays_.emplace(executor, out, std::move(weights), kind_, sources_.all(), delta);
     out_ = std::move(out);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

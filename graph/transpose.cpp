@@ -25,9 +25,9 @@ csr transpose(csr const& graph, unsigned threads) {
   return make_csr(std::move(supply), graph.vertices(), mirror::none, threads);
 }
 
-machine_csr transpose(executor& machine, machine_csr const& graph, stream_handle stream) {
-  if (machine.kind() == executor_kind::cuda) return detail::transpose_on_device(machine, graph, stream);
-  return {machine, transpose(read(machine, graph))};
+machine_csr transpose(executor& executor, machine_csr const& graph, stream_handle stream) {
+  if (executor.kind() == executor_kind::cuda) return detail::transpose_on_device(executor, graph, stream);
+  return {executor, transpose(read(executor, graph))};
 }
 
 }  // namespace lull

@@ -17,6 +17,6 @@ csr transpose(csr const& graph, unsigned threads = 0);
 /// under capture; the calling thread's device must be the machine's. At its highest the machine's memory holds both
 /// graphs, 13 bytes an edge and 1 MiB more; on CPU threads the computer's holds a copy of each, too. Throws
 /// limit_error.
-machine_csr transpose(executor& machine, machine_csr const& graph, stream_handle stream = nullptr);
+machine_csr transpose(executor& executor, machine_csr const& graph, stream_handle stream = nullptr);
 
 }  // namespace lull

@@ -24,7 +24,7 @@ class triangles_arrays {
   /// `graph` must be valid; directions and weights are not looked at. `trials`: 1 or more. Throws limit_error, with the
   /// figures, where the machine's memory does not suffice or the graph has 2³² undirected edges, std::bad_alloc where
   /// memory of the host does not.
-  triangles_arrays(executor& machine, csr const& graph, std::uint32_t trials = 1) : trials_(trials) {
+  triangles_arrays(executor& executor, csr const& graph, std::uint32_t trials = 1) : trials_(trials) {
     oriented_graph oriented = orient(graph);
     vertex_ = std::move(oriented.vertex);
     edges_ = oriented.rows.edges();
@@ -33,7 +33,7 @@ class triangles_arrays {
         plan_triangles(oriented.rows, {.lookups = Task::max_lookups, .pairs = Task::max_pairs, .list = Task::max_list});
     item_count_ = plan.items.size();
     try {
-      fill(machine, oriented.rows, plan);
+      fill(executor, oriented.rows, plan);
     } catch (limit_error const& reason) {
       throw limit_error("counting triangles of " + std::to_string(vertex_.size()) + " vertices and " +
                         std::to_string(edges_) + " undirected edges takes " +
@@ -96,21 +96,21 @@ class triangles_arrays {
     }
   }
 
-  void fill(executor& machine, csr const& rows, triangles_plan const& plan) {
+  void fill(executor& executor, csr const& rows, triangles_plan const& plan) {
     {
       host_array<std::uint32_t> const offsets(rows.offsets.begin(), rows.offsets.end());
-      offsets_ = {machine, std::span<std::uint32_t const>{offsets}};
+      offsets_ = {executor, std::span<std::uint32_t const>{offsets}};
     }
-    targets_ = {machine, std::span<std::uint32_t const>{rows.targets}};
-    pairs_ = {machine, plan.searched.edges()};
+    targets_ = {executor, std::span<std::uint32_t const>{rows.targets}};
+    pairs_ = {executor, plan.searched.edges()};
     std::size_t written = 0;
     visit_pairs(plan, [&](std::span<triangle_pair const> some) {
       pairs_.write(some, written);
       written += some.size();
     });
-    items_ = {machine, std::span<triangle_item const>{plan.items}};
-    counts_ = {machine, vertex_.size()};
-    total_ = {machine, 1};
+    items_ = {executor, std::span<triangle_item const>{plan.items}};
+    counts_ = {executor, vertex_.size()};
+    total_ = {executor, 1};
   }
 
   host_array<std::uint32_t> vertex_;  // (vertices,) u32, as in oriented_graph
@@ -118,12 +118,12 @@ class triangles_arrays {
   std::uint64_t wedges_ = 0;
   std::uint64_t item_count_ = 0;
   std::uint32_t trials_;
-  machine_array<std::uint32_t> offsets_;
-  machine_array<std::uint32_t> targets_;
-  machine_array<triangle_pair> pairs_;
-  machine_array<triangle_item> items_;
-  machine_array<std::uint64_t> counts_;
-  machine_array<std::uint64_t> total_;
+  device_array<std::uint32_t> offsets_;
+  device_array<std::uint32_t> targets_;
+  device_array<triangle_pair> pairs_;
+  device_array<triangle_item> items_;
+  device_array<std::uint64_t> counts_;
+  device_array<std::uint64_t> total_;
 };
 
 }  // namespace lull

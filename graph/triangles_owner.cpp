@@ -55,10 +55,10 @@ class triangles_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("triangles", values_, {"out"}); }
 
-  void prepare(executor& machine) override try {
+  void prepare(executor& executor) override try {
     check_outputs();
     csr graph = input_.take();
-    arrays_.emplace(machine, graph, static_cast<std::uint32_t>(values_.integer("trials")));
+    arrays_.emplace(executor, graph, static_cast<std::uint32_t>(values_.integer("trials")));
     graph_ = std::move(graph);
   } catch (std::bad_alloc const&) {
     throw input_.too_large();

@@ -13,34 +13,34 @@
 
 namespace lull {
 
-/// Owns an array on a machine. Move assignment swaps two arrays. Destroy it before the machine, and after the last
+/// Owns an array in device memory. Move assignment swaps two arrays. Destroy it before the executor, and after the last
 /// block that uses it. Copies block until they are done. Copies are not ordered with other work: a copy may hold old or
-/// new values of what blocks write meanwhile. An empty array, made by default or moved from, has no machine: it may
+/// new values of what blocks write meanwhile. An empty array, made by default or moved from, has no memory: it may
 /// only be asked for its size, moved, assigned and destroyed. Not thread-safe.
 template <class T>
-class machine_array {
+class device_array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  machine_array() = default;
+  device_array() = default;
   /// Allocates zeroed memory. Throws limit_error.
-  machine_array(machine_memory& machine, std::size_t count)
-      : machine_(&machine), data_(static_cast<T*>(machine.allocate(count * sizeof(T)))), count_(count) {}
-  machine_array(machine_memory& machine, std::span<T const> values) : machine_array(machine, values.size()) {
+  device_array(device_memory& memory, std::size_t count)
+      : memory_(&memory), data_(static_cast<T*>(memory.allocate(count * sizeof(T)))), count_(count) {}
+  device_array(device_memory& memory, std::span<T const> values) : device_array(memory, values.size()) {
     write(values);
   }
-  machine_array(machine_array&& other) noexcept
-      : machine_(std::exchange(other.machine_, nullptr)),
+  device_array(device_array&& other) noexcept
+      : memory_(std::exchange(other.memory_, nullptr)),
         data_(std::exchange(other.data_, nullptr)),
         count_(std::exchange(other.count_, 0)) {}
-  machine_array& operator=(machine_array&& other) noexcept {
-    std::swap(machine_, other.machine_);
+  device_array& operator=(device_array&& other) noexcept {
+    std::swap(memory_, other.memory_);
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
     return *this;
   }
-  ~machine_array() {
-    if (machine_ != nullptr) machine_->release(data_);
+  ~device_array() {
+    if (memory_ != nullptr) memory_->release(data_);
   }
 
   T* data() const noexcept { return data_; }
@@ -52,42 +52,43 @@ class machine_array {
       throw usage_error{"an array of " + std::to_string(count_) + " was to be written " +
                         std::to_string(values.size()) + " values from " + std::to_string(first) + " on"};
     }
-    machine_->write(data_ + first, values.data(), values.size_bytes());
+    memory_->write(data_ + first, values.data(), values.size_bytes());
   }
   std::vector<T> read() const {
     std::vector<T> values(count_);
-    machine_->read(values.data(), data_, bytes());
+    memory_->read(values.data(), data_, bytes());
     return values;
   }
-  void fill_zero() { machine_->fill_zero(data_, bytes()); }
+  void fill_zero() { memory_->fill_zero(data_, bytes()); }
 
  private:
-  machine_memory* machine_ = nullptr;
+  device_memory* memory_ = nullptr;
   T* data_ = nullptr;
   std::size_t count_ = 0;
 };
 
-/// Owns words that host and machine both address. Destroy it before the machine, and after the last block that uses it.
+/// Owns words that host and machine both address. Destroy it before the executor, and after the last block that uses
+/// it.
 template <class T>
 class mapped_array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   /// Allocates zeroed memory. Throws limit_error.
-  mapped_array(machine_memory& machine, std::size_t count)
-      : machine_(machine), count_(count), memory_(machine.map(bytes())) {}
+  mapped_array(device_memory& memory, std::size_t count)
+      : memory_(memory), count_(count), words_(memory.map(bytes())) {}
   mapped_array(mapped_array const&) = delete;
   mapped_array& operator=(mapped_array const&) = delete;
-  ~mapped_array() { machine_.unmap(memory_, bytes()); }
+  ~mapped_array() { memory_.unmap(words_, bytes()); }
 
-  T* host() const noexcept { return static_cast<T*>(memory_.host); }
-  T* device() const noexcept { return static_cast<T*>(memory_.device); }
+  T* host() const noexcept { return static_cast<T*>(words_.host); }
+  T* device() const noexcept { return static_cast<T*>(words_.device); }
   std::size_t bytes() const noexcept { return count_ * sizeof(T); }
 
  private:
-  machine_memory& machine_;
+  device_memory& memory_;
   std::size_t const count_;
-  mapped_memory const memory_;
+  mapped_memory const words_;
 };
 
 }  // namespace lull

@@ -14,12 +14,11 @@
 
 namespace lull {
 
-/// A worker costs the training stream two edges and takes some microseconds to start: a shorter bubble is not worth it.
-/// `runtime_options::min_bubble` says otherwise.
+/// The default of `runtime_options::min_bubble`. A worker costs the training stream two edges and takes some
+/// microseconds to start, so a shorter bubble is not worth it.
 inline constexpr std::chrono::nanoseconds default_min_bubble = std::chrono::microseconds{30};
 
-/// So long before a bubble is expected to close no chunk is begun, unless `runtime_options::rest_before_close` says
-/// otherwise.
+/// The default of `runtime_options::rest_before_close`: workers stop claiming this long before the expected close.
 inline constexpr std::chrono::nanoseconds default_rest_before_close = std::chrono::microseconds{10};
 
 /// The place of a bubble in the training step. The runtime keeps a history for each site.
@@ -36,21 +35,21 @@ struct bubble_id {
 
 /// What a runtime counts. Unless said otherwise these are bubbles.
 enum class counted : std::uint8_t {
-  // What a call of `open` did: an edge was enqueued, or added to a graph under capture …
+  // What a call of `open` did: it enqueued an edge, or added one to a graph under capture …
   opened,
   captured,
   // … or why it opened nothing.
   off,              // the runtime is off
   no_job,           // no job was ready
   too_short,        // the site's bubbles are not worth it
-  all_handed_back,  // at this site, workers handed back all of their chunks lately
+  all_handed_back,  // at this site, workers recently handed back all of their chunks
   withheld,         // the step has no side work, so that max_slowdown is kept
   nested,           // another bubble is open on this stream
   records_unread,   // the runtime has not read the records of earlier bubbles yet
   no_gate,          // too many streams are harvested at a time
   foreign_stream,   // the stream is another device's
   not_captured,     // the stream is under capture, and no task type, no gate or no id of the capture is known
-  // What happened otherwise.
+  // Other things that happened.
   launches,   // workers enqueued
   armed,      // whose workers were enqueued before they opened
   released,   // armed ones whose workers the host let go before the opening: they had waited too long, or another could
@@ -64,7 +63,7 @@ enum class counted : std::uint8_t {
 };
 inline constexpr std::size_t counted_kinds = static_cast<std::size_t>(counted::dropped) + 1;
 
-/// Returns a kind's name, as reports tell it.
+/// Returns a kind's name as in reports.
 constexpr std::string_view name_of(counted what) noexcept {
   constexpr std::array<std::string_view, counted_kinds> names{
       "opened",   "captured",       "off",       "no_job",         "too_short",    "all_handed_back", "withheld",
@@ -73,7 +72,7 @@ constexpr std::string_view name_of(counted what) noexcept {
   return names[static_cast<std::size_t>(what)];
 }
 
-/// What happened so far, one number for each kind.
+/// Counts of what happened so far, one for each kind.
 class runtime_counts {
  public:
   constexpr std::uint64_t& operator[](counted what) noexcept { return of_[static_cast<std::size_t>(what)]; }
@@ -93,13 +92,13 @@ class runtime_counts {
   std::array<std::uint64_t, counted_kinds> of_{};
 };
 
-/// What a call of `open` did. Where it opened nothing, `bubble` is 0, and `what` says why.
+/// What a call of `open` did. If it opened nothing, `bubble` is 0 and `what` says why.
 struct open_result : bubble_id {
   counted what = counted::off;
 };
 
-/// Returns the time that side work took in a bubble: from the opening until the last block was out. Zero where no block
-/// came, or where all blocks only found that the task had no input.
+/// Returns the time that side work took in a bubble: from the opening until the last block had left. Zero if no block
+/// came, or if all blocks only found that the task had no input.
 inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexcept {
   bool const only_starved = record.blocks == 0 && record.starved_blocks != 0;
   if (only_starved || record.last_out_ns <= record.opened_ns) return std::chrono::nanoseconds{0};
@@ -144,11 +143,11 @@ struct bubble_report {
   std::int64_t opened_ns = 0;          // on the machine's clock
   std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
   bool armed = false;                  // its workers were enqueued before it opened
-  /// How long workers stood on the device before the opening, as the host's clock has it; none: not known, or nothing
-  /// stood there, as with one connection.
+  /// How long workers waited on the device before the opening, by the host's clock; none: not known, or none waited
+  /// there, as with one connection.
   std::optional<std::chrono::nanoseconds> waited{};
   std::chrono::nanoseconds lease{0};
-  /// What the device had free when the bubble was found to be over; none: it was not looked at.
+  /// The device's free memory when the bubble was found to be over; none: not read.
   std::optional<std::uint64_t> free_bytes{};
   worker_report current;    // of the current job; the edges' stamps are in its record
   worker_report successor;  // of its successor, to which the edges write nothing
@@ -160,7 +159,7 @@ struct bubble_report {
 /// Returns a sum over blocks as a share of the machine. Divides each job's part of the sum by the number of blocks
 /// launched for that job. A late block of a successor counts as a block of the current job.
 template <class Number>
-double over_machine(bubble_report const& one, Number bubble_record::*sum) noexcept {
+double over_executor(bubble_report const& one, Number bubble_record::*sum) noexcept {
   auto const share = [&](worker_report const& of) {
     std::uint64_t const launched = of.launched != 0 ? of.launched : one.current.launched;
     return static_cast<double>(of.record.*sum) / static_cast<double>(std::max<std::uint64_t>(launched, 1));

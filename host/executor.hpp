@@ -23,7 +23,7 @@ namespace lull {
 
 enum class executor_kind { threads, cuda };
 
-/// What writes a closing edge on a GPU. A kernel needs a place on an SM and takes effect later; it is there for
+/// What writes a closing edge on a GPU. A kernel needs a place on an SM and takes effect later; it exists for
 /// comparison.
 enum class edge_setter { memory_operation, kernel };
 
@@ -33,22 +33,22 @@ using stream_handle = void*;
 /// Where workers run.
 struct placement {
   int processors = 0;        // SMs, or cores
-  int owned_processors = 0;  // of them, those that workers may use
+  int owned_processors = 0;  // of these, those that workers may use
   int reserved_later = 0;    // after a trainer's kernel waited for side work; not in owned_processors
   int device = 0;            // which CUDA device
-  std::string how{};         // "green context", "rooms by SM id", …
-  std::string gpu{};         // what its driver calls it
+  std::string how{};         // "green context", "reserved groups by SM id", …
+  std::string gpu{};         // as its driver names it
   std::string pci_bus_id{};  // of that GPU, as CUDA writes it
 };
 
-/// Tells whether the workers of one bubble are out, and how long an observed bubble was. Reused for a later bubble of
-/// the same gate.
+/// Shows whether the workers of one bubble have left, and how long an observed bubble was. Reused for later bubbles of
+/// the gate.
 class bubble_mark {
  public:
   virtual ~bubble_mark() = default;
 };
 
-/// A moment that a trainer's stream comes to.
+/// A moment that a trainer's stream reaches.
 class stream_moment {
  public:
   virtual ~stream_moment() = default;
@@ -96,13 +96,13 @@ struct mapped_memory {
   void* device = nullptr;
 };
 
-/// Copies between host and machine on a stream of its own, one after the other. Not thread-safe. The destructor waits
-/// for its copies.
+/// Copies between host and machine, one after another on its own stream. Not thread-safe. The destructor waits for its
+/// copies.
 class copy_lane {
  public:
   virtual ~copy_lane() = default;
   /// Enqueues a copy from or to pinned memory. Other host memory is copied too, but then the call may block. Both sides
-  /// must stay as they are until `done`.
+  /// must stay unchanged until `done`.
   virtual void copy_in(void* to_machine, void const* from, std::size_t bytes) = 0;
   virtual void copy_out(void* to, void const* from_machine, std::size_t bytes) = 0;
   /// Returns whether all copies have ended. Throws device_error.
@@ -112,7 +112,7 @@ class copy_lane {
 /// When a worker's blocks may start: at once, or when the opening edge of `params.bubble` has let them go.
 enum class start_when { at_once, opened };
 
-/// What a machine can still give, and whether its memory limit is the reason that it is no more.
+/// What a machine can still give, and whether its memory limit is what bounds it.
 struct bytes_left {
   std::uint64_t bytes = 0;
   bool by_limit = false;
@@ -134,9 +134,9 @@ struct bytes_taken {
 inline constexpr std::uint64_t any_bytes = std::numeric_limits<std::uint64_t>::max();
 
 /// How long a blocking copy of the calling thread may take before it throws limit_error. With one connection a copy to
-/// the device stands behind whatever the trainer waits for: then it is late, which is no error of the machine. A
-/// program's own thread learns after a minute that it may be waiting for itself. Threads of Lull's that nobody waits
-/// for are patient, for a day.
+/// the device waits for all that the trainer waits for: then it is late, and the machine is not at fault. A program's
+/// own thread learns after a minute that it may be waiting for itself. Lull's threads that no other thread waits for
+/// wait for a day.
 class patient_copies {
  public:
   patient_copies() : before_(std::exchange(limit_of_this_thread(), std::chrono::hours{24})) {}
@@ -154,26 +154,27 @@ class patient_copies {
   std::chrono::seconds const before_;
 };
 
-/// Memory of a machine, and copies to and from it. For set-up and our own threads; a call blocks until its copy is
+/// Memory of a machine, and copies to and from it. For set-up and Lull's own threads. A call blocks until its copy is
 /// done, unless its comment says otherwise.
-class machine_memory {
+class device_memory {
  public:
-  virtual ~machine_memory() = default;
+  virtual ~device_memory() = default;
 
   /// Returns zeroed memory of the machine. Throws limit_error when the memory limit or the machine's memory is reached.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Returns how much `allocate` can still give: what is free on the device beside the reserve, and within the memory
-  /// limit. Another process may take it first. On CPU threads, without a limit, all that a number can say.
+  /// Returns how much `allocate` can still give: the device's free memory less the reserve, within the memory limit.
+  /// Another process may take it first. On CPU threads without a limit it returns the largest number.
   virtual bytes_left free_bytes() const = 0;
-  /// Returns what the device has free, for anybody. On CPU threads what is left of the memory limit, or `any_bytes`.
+  /// Returns the device's free memory for all processes. On CPU threads it returns what is left of the memory limit, or
+  /// `any_bytes`.
   virtual std::uint64_t device_free_bytes() const = 0;
-  /// Returns what `allocate` gave, for tasks' arrays and for what Lull itself keeps, less what was released or has
-  /// given way to the trainer.
+  /// Returns what `allocate` gave, for tasks' arrays and for Lull's own use, less what was released or moved out for
+  /// the trainer.
   virtual bytes_taken taken_bytes() const = 0;
-  /// Of a piece that belongs to a job_memory: gives what is behind its addresses back to the driver. Nothing that was
-  /// enqueued may use it. `restore` puts memory there again, whose contents are unspecified, and throws limit_error as
-  /// `allocate` does; false: it was not away. Other memory is left alone.
+  /// Gives the memory of a piece that belongs to a job_memory back to the driver; its addresses stay. Nothing that was
+  /// enqueued may use the piece. `restore` puts memory there again, whose contents are unspecified. It throws
+  /// limit_error as `allocate` does, and returns false if the memory was there. Both ignore other memory.
   virtual void withdraw(void* memory) = 0;
   virtual bool restore(void* memory) = 0;
   /// Returns zeroed memory from an arena made at start. Throws limit_error when that is used up.
@@ -193,9 +194,9 @@ class machine_memory {
   virtual void* pin(std::size_t bytes) = 0;
   virtual void unpin(void* memory) noexcept = 0;
   virtual std::unique_ptr<copy_lane> make_copy_lane() = 0;
-  /// … whose copies are on the control stream: in one order with `exchange`. It goes before the machine does.
+  /// Makes a lane on the control stream: its copies and `exchange` run in one order. Destroy it before the machine.
   virtual std::unique_ptr<copy_lane> make_control_lane() = 0;
-  /// Reads a mapped word, such as `done` of `exchange`, from the host.
+  /// Reads a mapped word from the host, such as `done` of `exchange`.
   virtual std::uint64_t load_mapped(void const* host_word) const noexcept = 0;
 };
 
@@ -208,21 +209,21 @@ class bubble_streams {
   /// Returns what a stream is, given the state of the caller's thread. The per-thread default stream is the calling
   /// thread's. A stream under capture counts as this machine's if `from.device` is this machine's device.
   virtual stream_found look_at(stream_handle stream, thread_state from) = 0;
-  /// Enqueues an edge. `timed`: the bubble's length is asked for later, which costs the trainer's stream more and is
-  /// for bubbles without a worker.
+  /// Enqueues an edge. `timed`: the bubble's length is asked for later. That costs the trainer's stream more and is for
+  /// bubbles without a worker.
   virtual void open_edge(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble,
                          bubble_mark& mark, bool timed) = 0;
   virtual void close_edge(stream_handle stream, gate_ref gate, std::uint32_t value, bubble_mark& mark, bool timed,
                           closing how) = 0;
-  /// Enqueues that a word of the machine's becomes `value`, for all that comes behind it on the stream.
+  /// Enqueues a store to a word of the machine, for all that follows on the stream.
   virtual void write_word(stream_handle stream, std::uint32_t* word, std::uint32_t value) = 0;
   /// Returns the time from when a worker's block first sees a close until the stream's next kernel may be placed.
   virtual std::chrono::nanoseconds launch_gap() const noexcept = 0;
-  /// Bubbles that may have workers on the workers' stream at a time, each for the job that is current and its
-  /// successor; far from what makes a launch wait for the device.
+  /// The most bubbles that may have workers on the workers' stream at a time, each for the current job and its
+  /// successor. Far below the number at which a launch waits for the device.
   static constexpr std::size_t max_in_flight = 96;
-  /// Launches a worker on the workers' stream. The executor fills in `params.sms`. The mark, if any, tells when the
-  /// worker is out.
+  /// Launches a worker on the workers' stream. The executor fills in `params.sms`. The mark, if any, shows when the
+  /// worker has left.
   virtual void launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,
                       bubble_mark* mark, start_when when) = 0;
 
@@ -230,26 +231,26 @@ class bubble_streams {
   /// Returns true if all work enqueued on a trainer's stream for a gate has run, so that none of it can touch the
   /// gate's memory. `value` is its last edge, `seen` a recent copy of its line.
   virtual bool passed(gate_line const& seen, std::uint32_t value) const noexcept = 0;
-  /// Returns whether all workers launched with the mark are out.
+  /// Returns whether all workers launched with the mark have left.
   virtual bool workers_left(bubble_mark& mark) = 0;
   /// Returns the length of the last timed bubble that used the mark, or nothing while its end is not reached.
   virtual std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) = 0;
 
   virtual std::unique_ptr<stream_moment> make_moment() = 0;
-  /// Enqueues that the stream notes when it comes here. What the moment was before is forgotten.
+  /// Enqueues that the stream notes when it reaches this point, which replaces the moment's former value.
   virtual void note(stream_handle stream, stream_moment& when) = 0;
-  /// Returns the time from one moment to another, or nothing while a stream has not come to both.
+  /// Returns the time between two moments, or nothing until the streams have reached both.
   virtual std::optional<std::chrono::nanoseconds> between(stream_moment& from, stream_moment& to) = 0;
 };
 
-/// Bubbles in graphs that are being captured. Adds nodes, enqueues nothing, waits for nothing.
+/// Bubbles in graphs under capture. Its calls add nodes; they enqueue nothing and wait for nothing.
 class bubble_graphs {
  public:
   virtual ~bubble_graphs() = default;
 
-  /// Returns which capture the stream takes part in. Nothing: it is not being captured. 0: CUDA cannot tell.
+  /// Returns which capture the stream takes part in. None: it is not under capture. 0: CUDA cannot tell.
   virtual std::optional<std::uint64_t> capture_of(stream_handle stream) = 0;
-  /// Adds the opening edge as a branch beside the stream's chain, and the workers after that edge. No other node waits
+  /// Adds the opening edge as a branch next to the stream's chain, and the workers after that edge. No other node waits
   /// for the workers.
   virtual captured_opening capture_open(stream_handle stream, gate_ref gate, std::uint32_t value,
                                         std::span<captured_worker const> workers) = 0;
@@ -259,7 +260,7 @@ class bubble_graphs {
                              captured_opening opened) = 0;
   /// Keeps `what` alive until the graph, its clones and its executables are gone and have ended.
   virtual void capture_keep(stream_handle stream, std::shared_ptr<void const> what) = 0;
-  /// Returns whether the workers of graphs that are gone are out too.
+  /// Returns whether the workers of destroyed graphs have left, too.
   virtual bool graph_workers_done() = 0;
 };
 
@@ -281,65 +282,64 @@ class plain_streams {
   virtual void synchronize(stream_handle stream) = 0;
 };
 
-/// Runs workers and edges on a machine. Two implement it: `cuda` and `threads`.
-/// Calls that are *enqueue only* do not block, allocate or synchronise. They may come from any thread, one at a time
-/// for a stream. The others are for set-up and for our own threads. They wait only for Lull's own work, unless their
-/// comment says otherwise.
-class executor : public machine_memory, public bubble_streams, public bubble_graphs, public plain_streams {
+/// Runs workers and edges on a machine. `cuda` and `threads` implement it. Calls that are *enqueue only* do not block,
+/// allocate or synchronise; any thread may make them, one at a time for a stream. The others are for set-up and for
+/// Lull's own threads. They wait only for Lull's own work, unless their comment says otherwise.
+class executor : public device_memory, public bubble_streams, public bubble_graphs, public plain_streams {
  public:
   virtual executor_kind kind() const noexcept = 0;
   virtual placement place() const = 0;
 
-  /// Makes the calling thread work on this device, in a mode that spoils no capture. Each of our threads calls it
-  /// first; a trainer's thread calls it when it enters one of our calls, and `restore_thread` when it leaves.
+  /// Makes the calling thread work on this device, in a mode that spoils no capture. Each of Lull's threads calls it
+  /// first. A trainer's thread calls it when it enters one of our calls, and `restore_thread` when it leaves.
   virtual thread_state adopt_thread() = 0;
   virtual void restore_thread(thread_state from) noexcept = 0;
 
   /// Loads the kernel's code and returns the grid for one of its jobs; with `blocks_per_processor` 0 the executor
   /// chooses. The first call for a kernel may wait until the machine is idle: make it before training starts.
   virtual worker_grid load(worker_kernel const& kernel, int blocks_per_processor) = 0;
-  /// Reserves one more group of processors. Workers that are enqueued already, or in graphs, keep off it, too. Enqueue
-  /// only. Returns false where there is none to spare.
+  /// Reserves one more group of SMs. Workers that are enqueued already, or in graphs, keep off it, too. Enqueue only.
+  /// Returns false if no group can be spared.
   virtual bool reserve_group() = 0;
 
   /// Enqueues lull::exchange on the control stream. `done` becomes 2 × id + 1 when it succeeded, and 2 × id when a
   /// block stayed inside longer than `limit_ns`.
   virtual void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                         std::uint64_t id) = 0;
-  /// Returns whether the machine is lost: then nothing that was enqueued on it runs.
+  /// Returns whether the machine is lost: nothing that was enqueued on it will run.
   virtual bool is_lost() noexcept = 0;
-  /// Returns whether all workers launched so far are out, except for those of graphs.
+  /// Returns whether all workers launched so far have left, except those of graphs.
   virtual bool workers_done() = 0;
 };
 
-/// While it lives, the calling thread works on the executor's device.
+/// Makes the calling thread work on the executor's device for its lifetime.
 class device_guard {
  public:
-  explicit device_guard(executor& machine) : machine_(machine), from_(machine.adopt_thread()) {}
-  ~device_guard() { machine_.restore_thread(from_); }
+  explicit device_guard(executor& executor) : executor_(executor), from_(executor.adopt_thread()) {}
+  ~device_guard() { executor_.restore_thread(from_); }
   device_guard(device_guard const&) = delete;
   device_guard& operator=(device_guard const&) = delete;
   thread_state from() const noexcept { return from_; }
 
  private:
-  executor& machine_;
+  executor& executor_;
   thread_state from_;
 };
 
 struct executor_options {
   std::optional<executor_kind> kind;  // none: cuda if a device answers, else threads
   int device = 0;
-  int rooms = 2;                       // groups of SMs kept off; 0: none
-  bool solo = false;                   // nothing else uses the machine: with no rooms and no cap, workers may fill it
+  int reserved_groups = 2;  // groups of reserved SMs; 0: none
+  bool solo = false;        // nothing else uses the machine: with no reserved SMs and no cap, workers may fill it
   std::size_t memory_limit_bytes = 0;  // 0: no limit
   std::size_t reserve_bytes = 0;       // of the device's memory, left free for the trainer
-  int processors = 0;                  // at most so many for workers; 0: all that are not kept off
+  int processors = 0;                  // cap on those for workers; 0: all that are not reserved
   int team_width = 1;                  // threads of a block on the threads executor
   edge_setter closes = edge_setter::memory_operation;
-  bool green_context = true;  // false: rooms by SM id, as where green contexts do not work
+  bool green_context = true;  // false: reserve SMs by their id, as where green contexts do not work
 };
 
-/// Throws usage_error, with the reason, when this build or machine does not have the executor that `kind` asks for.
+/// Makes an executor. Throws usage_error, with the reason, if this build or machine does not have what `kind` asks for.
 std::unique_ptr<executor> make_executor(executor_options const& options);
 
 /// Returns why no CUDA device answers; empty when one does. Does not throw.

@@ -15,10 +15,10 @@
 namespace lull {
 
 /// `queued`: waits for a place. `placed`: runs in bubbles, as at most two jobs of a runtime do at a time. `evicted`:
-/// its memory gives way to the trainer, or is on its way back. `paused`: keeps what it has done, and no block is
-/// inside. `finished`, `failed`, `cancelled` and `off` are final. Where a job failed, `job_progress::why` is the task's
-/// reason, or `none` for an error of the machine. `off`: the runtime was off or observed when the job was submitted,
-/// and so the job never runs.
+/// its memory is moved out for the trainer, or is on its way back. `paused`: keeps what it has done, and no block is
+/// inside. `finished`, `failed`, `cancelled` and `off` are final. If a job failed, `job_progress::why` is the task's
+/// reason, or `none` for an error of the machine. `off`: the runtime was off or observed when the job was submitted, so
+/// the job never runs.
 enum class job_state { queued, placed, evicted, paused, finished, failed, cancelled, off };
 
 char const* name_of(job_state state) noexcept;
@@ -31,13 +31,13 @@ struct job_description {
   int priority = 0;                      // higher goes first; equal ones in order of submission
   std::uint32_t grain = 1;               // items per chunk
   int blocks_per_processor = 0;          // 0: the executor chooses
-  std::uint64_t first_round = 0;         // rounds before it are over
-  std::shared_ptr<void const> keeps{};   // what the functor points to, where the job shall own it
-  std::shared_ptr<job_memory> memory{};  // what may give way, of this job alone; null: nothing
-  /// Where there is no time to save its memory, the job may go back to where it was saved last: it writes nothing that
-  /// is not in `memory`, and is not fed. Its rounds and progress then go back, too.
+  std::uint64_t first_round = 0;         // earlier rounds are over
+  std::shared_ptr<void const> keeps{};   // what the functor points to, if the job owns it
+  std::shared_ptr<job_memory> memory{};  // memory of this job alone that may be moved out; null: none
+  /// Whether the job may go back to where it was last saved if there is no time to save its memory. Such a job writes
+  /// nothing outside `memory` and is not fed. Its rounds and progress then go back, too.
   bool may_go_back = false;
-  bool is_paused = false;  // from its submission until it is resumed, so that no block has been inside
+  bool is_paused = false;  // paused from its submission until it is resumed: no block has been inside
 };
 
 template <side_task Task>
@@ -49,8 +49,8 @@ job_description describe(Task const& task, std::string name = "job") {
   return made;
 }
 
-/// How far a job has come. `state`, `at` and `phases` are fresh: short phases may be told of 20 us late. `items` counts
-/// committed items; it and `why` are updated when the job leaves the bubbles, as at its end or a pause.
+/// A job's progress. `state`, `at` and `phases` are fresh: short phases may be up to 20 us late. `items` counts
+/// committed items; it and `why` are updated when the job leaves the bubbles, for example at its end or a pause.
 struct job_progress {
   job_state state = job_state::queued;
   std::uint64_t phases = 0;  // opened
@@ -63,14 +63,14 @@ class job;
 
 namespace detail {
 class job_record;
-/// Of a job that no runtime keeps.
+/// Returns a handle of a job that no runtime keeps.
 job handle_of(std::shared_ptr<job_record> state);
-/// Of a handle that is not empty.
+/// Returns the state of a handle that is not empty.
 job_record& state_of(job const& handle);
 }  // namespace detail
 
 /// A handle of a submitted side task; copies are the same job. Thread-safe. `wait` and `hold` block, and `feed` blocks
-/// for its own small copy; all other calls return at once. No call touches the trainer's stream. May outlive
+/// for its own small copy; all other calls return at once. No call touches the trainer's stream. A handle may outlive
 /// its runtime, which cancels the job when it ends. On an empty handle, and in a process that was forked from the one
 /// that submitted the job, every call but `operator bool` and `let_go` throws usage_error.
 class job {
@@ -78,28 +78,29 @@ class job {
   job() = default;
 
   job_progress progress() const;
-  /// Takes effect within the time of a chunk; of an evicted job when its memory is back. The job keeps what it has
-  /// done. Once its state is `paused`, no block is inside until `resume`, and its memory stays.
+  /// Pauses the job within the time of a chunk; an evicted job when its memory is back. The job keeps what it has done.
+  /// Once its state is `paused`, no block is inside until `resume`, and its memory stays.
   void pause();
   void resume();
-  /// Cannot be undone. The task's arrays may be freed once `wait` has returned true. What they hold is lost where the
-  /// job was evicted and there is no room for its memory.
+  /// Cancels the job for good. The task's arrays may be freed once `wait` has returned true. Their content is lost if
+  /// the job was evicted and there is no room for its memory.
   void cancel();
-  /// Returns true when the job's memory is on the machine, where it stays until `let_go`; false when the time was over
-  /// before, or what was in it is lost. For a program that reads or writes the arrays of a job that may be evicted,
-  /// while it is not over. As many calls of `let_go` are needed as calls that returned true.
+  /// Blocks until the job's memory is on the machine, where it stays until `let_go`. Returns false if the time was over
+  /// before, or the content is lost. For a program that reads or writes the arrays of a job that may be evicted and is
+  /// not over. Each call that returned true needs its own `let_go`.
   [[nodiscard]] bool hold(std::chrono::nanoseconds at_most);
   void let_go() noexcept;
-  /// Returns how many rounds are over. What they wrote may be read from the machine while the job goes on, under `hold`
-  /// if it may be evicted. Reads mapped memory, without a call to the device.
+  /// Returns how many rounds are over. What they wrote may be read from the machine while the job runs, under `hold` if
+  /// it may be evicted. Reads mapped memory, without a call to the device.
   std::uint64_t rounds() const;
-  /// Sets what the `extent` of a fed task is given from now on. The phases that this opens see everything that was
+  /// Sets what the `extent` of a fed task receives from now on. The phases that this opens see everything that was
   /// written to the machine before the call. Blocks for its own small copy only.
   void feed(std::uint64_t fed);
-  /// Returns what `feed` was given last, in a job that was taken up again also before: an owner serves from there.
+  /// Returns the last value given to `feed`, also before the job was resumed from a checkpoint: an owner serves from
+  /// there.
   std::uint64_t fed() const;
   /// Blocks until the job's state is final and no block is inside (true), or until the time is over (false).
-  /// nanoseconds::max() has no end.
+  /// nanoseconds::max() never ends.
   bool wait(std::chrono::nanoseconds at_most) const;
   explicit operator bool() const noexcept { return state_ != nullptr; }
 

@@ -14,16 +14,16 @@
 
 namespace lull {
 
-/// The memory of one machine that one job works on. It can go back to the driver while the job is evicted, and come
-/// back with what was in it, because its addresses stay; pieces that are too small to go stay (docs/6-limits.md).
-/// Memory belongs to it that a thread allocated inside a `scope`, until it is released. Thread-safe.
+/// The memory of one machine on which one job works. It can go back to the driver while the job is evicted, and come
+/// back with its content, because its addresses stay. Pieces that are too small to go stay (docs/6-limits.md). What a
+/// thread allocates inside a `scope` belongs to it until it is released. Thread-safe.
 class job_memory {
  public:
   job_memory() = default;
   job_memory(job_memory const&) = delete;
   job_memory& operator=(job_memory const&) = delete;
 
-  /// What the pieces that can go take of the machine, there or away.
+  /// Returns how much of the machine the movable pieces take, there or away.
   std::uint64_t bytes() const {
     std::lock_guard const lock{mutex_};
     return std::accumulate(pieces_.begin(), pieces_.end(), std::uint64_t{0}, [](std::uint64_t sum, auto const& each) {
@@ -31,7 +31,7 @@ class job_memory {
     });
   }
 
-  /// What was in it could not come back. It may only be released.
+  /// Returns whether its content could not come back. It may then only be released.
   bool is_lost() const noexcept { return is_lost_; }
   void lose() noexcept { is_lost_ = true; }
 
@@ -48,15 +48,15 @@ class job_memory {
     std::shared_ptr<job_memory> before_;
   };
 
-  // What follows is for executors and the runtime.
+  // The rest is for executors and the runtime.
 
-  /// What the calling thread allocates belongs to; null outside all scopes.
+  /// Returns the memory to which the calling thread's allocations belong; null outside all scopes.
   static std::shared_ptr<job_memory> const& of_this_thread() { return current(); }
   struct piece {
     std::size_t bytes = 0;
     std::uint64_t takes = 0;   // of the machine, which may round up
-    bool can_go = false;       // by machine_memory::withdraw
-    std::uint64_t number = 0;  // of all that came: another piece may get the addresses of one that went
+    bool can_go = false;       // by device_memory::withdraw
+    std::uint64_t number = 0;  // unique: another piece may get the addresses of one that went
     bool operator==(piece const&) const = default;
   };
   using piece_map = std::map<void*, piece>;
@@ -64,8 +64,8 @@ class job_memory {
     std::lock_guard const lock{mutex_};
     pieces_[at] = {made.bytes, made.takes, made.can_go, ++came_};
   }
-  /// Takes the piece out, and calls `release`: at once, or where the memory is being moved, when that has ended, on the
-  /// thread that moves it. Does not wait.
+  /// Removes the piece and calls `release`. If the memory is being moved, the thread that moves it calls `release` when
+  /// the move has ended. Does not wait.
   void remove(void* at, std::function<void()> release) {
     {
       std::lock_guard const lock{mutex_};
@@ -82,7 +82,7 @@ class job_memory {
     return pieces_;
   }
 
-  /// While it lives none of the pieces that there were is released. One at a time, by one thread.
+  /// Keeps all present pieces from being released for its lifetime. One at a time, by one thread.
   class move {
    public:
     explicit move(job_memory& memory) : memory_(memory) {
@@ -114,7 +114,7 @@ class job_memory {
     return memory;
   }
   std::atomic<bool> is_lost_{false};
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   bool moves_ = false;
   std::uint64_t came_ = 0;
   piece_map pieces_;

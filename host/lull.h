@@ -5,15 +5,15 @@
  * Every call that can fail returns a lull_status. lull_error_text() returns the calling thread's last error. No call
  * throws, and a handle that is null, of another kind or already destroyed gives LULL_ERROR_HANDLE. Threads: every call
  * may come from any thread at any time, two calls on one handle too, unless its comment says otherwise. A destroy call
- * makes lull_drain and lull_job_wait on its handle return LULL_ERROR_HANDLE. Then it waits, at most ten seconds, until
- * no call uses the handle. *Enqueue only*: does not block or synchronise; allocates only in the first bubble of a site
- * and under capture; in the first bubble of a captured graph it blocks for a small copy. All other calls may block and
- * belong outside bubbles, best before training starts. In a forked child every call with a handle of its parent returns
- * LULL_ERROR_STATE at once and does nothing; it may make handles of its own.
+ * makes lull_wait_all and lull_job_wait on its handle return LULL_ERROR_HANDLE. Then it waits, at most ten seconds,
+ * until no call uses the handle. *Enqueue only*: does not block or synchronise; allocates only in the first bubble of a
+ * site and under capture; in the first bubble of a captured graph it blocks for a small copy. All other calls may block
+ * and belong outside bubbles, best before training starts. In a forked child every call with a handle of its parent
+ * returns LULL_ERROR_STATE at once and does nothing; it may make handles of its own.
  *
  * Structs that the caller fills or hands in begin with their size; in a zeroed rest every field has its default. An
  * option struct with an unknown field that is not zero gives LULL_ERROR_ABI. A time of UINT64_MAX nanoseconds has no
- * end; only lull_quiet returns LULL_TIMED_OUT after one day.
+ * end; only lull_pause_all returns LULL_TIMED_OUT after one day.
  *
  * Texts: `text` points to a buffer of `size` bytes. The call sets `*needed` to the text's length in bytes, with its
  * final zero. `needed` may be null, except where `text` is null and `size` is 0. In that case the call sets `*needed`
@@ -61,23 +61,23 @@ char const* lull_error_text(void);
 /* Text: every task that is linked in, with its options. */
 lull_status lull_tasks(char* text, size_t size, size_t* needed);
 
-/* ---- rooms: what the program's own transport needs ---- */
+/* ---- reserved groups: what the program's own transport needs ---- */
 
 /* Enqueues the program's own sends and receives on `stream`, and makes that stream wait for all of them. Returns 0, or
    anything else where it failed. Called by the thread that asks, once; must open no bubbles and must not throw. */
 typedef int32_t (*lull_exchange)(void* context, void* stream);
 
-typedef struct lull_room_need {
-  uint32_t size;         /* sizeof(lull_room_need), set by the caller */
-  int32_t rooms;         /* for lull_options.rooms; -1: none */
-  int32_t resident;      /* kernels of the exchange on the device at once, as asked for */
-  uint32_t kernels;      /* that the exchange launches; of the largest: */
-  uint32_t blocks;       /* of NCCL's kernels, a block is a channel */
-  uint32_t threads;      /* a block */
-  uint32_t cluster;      /* blocks */
-  uint32_t registers;    /* a thread */
-  uint32_t shared_bytes; /* a block, static and dynamic */
-} lull_room_need;
+typedef struct lull_exchange_need {
+  uint32_t size;           /* sizeof(lull_exchange_need), set by the caller */
+  int32_t reserved_groups; /* for lull_options.reserved_groups; -1: none */
+  int32_t resident;        /* kernels of the exchange on the device at once, as asked for */
+  uint32_t kernels;        /* that the exchange launches; of the largest: */
+  uint32_t blocks;         /* of NCCL's kernels, a block is a channel */
+  uint32_t threads;        /* a block */
+  uint32_t cluster;        /* blocks */
+  uint32_t registers;      /* a thread */
+  uint32_t shared_bytes;   /* a block, static and dynamic */
+} lull_exchange_need;
 
 /* Captures the exchange on a stream of its own into a graph that is never launched, and finds the groups of SMs in
    which `resident` of its largest kernels fit at once. Call it before lull_create, after something was exchanged once,
@@ -85,8 +85,8 @@ typedef struct lull_room_need {
    the device. The calling thread's current device stays what it was. Each call captures again, so pass a buffer
    of 256 bytes at once: the text is one line of at most 255. LULL_ERROR_SIZE fills `need` all the same. No such device,
    no CUDA, or a kernel that fits no group of SMs: LULL_ERROR_ARGUMENT. */
-lull_status lull_measure_rooms(int32_t device, lull_exchange exchange, void* context, int32_t resident,
-                               lull_room_need* need, char* text, size_t size, size_t* needed);
+lull_status lull_measure_reserved_groups(int32_t device, lull_exchange exchange, void* context, int32_t resident,
+                                         lull_exchange_need* need, char* text, size_t size, size_t* needed);
 
 /* ---- runtimes: one harvests a device ---- */
 
@@ -105,15 +105,16 @@ typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } l
 typedef void (*lull_log)(void* context, char const* line);
 
 typedef struct lull_options {
-  uint32_t size;      /* sizeof(lull_options) */
-  uint32_t abi;       /* LULL_ABI */
-  int32_t executor;   /* lull_executor; any: cuda if a device answers, else threads */
-  int32_t device;     /* CUDA device */
-  int32_t mode;       /* lull_mode */
-  int32_t launch;     /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
-  int32_t rooms;      /* reserved groups of SMs: see lull_measure_rooms; 0: two, which hold one NCCL kernel; -1: none */
-  int32_t processors; /* at most so many SMs (cores) for workers; 0: all that are not kept off */
-  int32_t team_width; /* threads of a block on the threads executor; 0: one */
+  uint32_t size;           /* sizeof(lull_options) */
+  uint32_t abi;            /* LULL_ABI */
+  int32_t executor;        /* lull_executor; any: cuda if a device answers, else threads */
+  int32_t device;          /* CUDA device */
+  int32_t mode;            /* lull_mode */
+  int32_t launch;          /* lull_launch: when workers are launched; at open for hosts that block inside bubbles */
+  int32_t reserved_groups; /* reserved groups of SMs: see lull_measure_reserved_groups; 0: two, which hold one NCCL
+                              kernel; -1: none */
+  int32_t processors;      /* at most so many SMs (cores) for workers; 0: all that are not kept off */
+  int32_t team_width;      /* threads of a block on the threads executor; 0: one */
   /* How long before its bubble a worker may wait for it on the device, in microseconds, at most 1,000,000,000;
      0: Lull chooses; -1: workers are enqueued only when the bubble is open. */
   int32_t armed_ahead_us;
@@ -131,7 +132,7 @@ typedef struct lull_options {
                           cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
                           before the first; where none was marked in 512 bubbles, openings at one site stand for marks.
                           In captured graphs a mark counts for what the stream replays behind it */
-  uint64_t trainer;    /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
+  uint64_t draw_seed;  /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`; another machine's: logged; null: none */
@@ -156,12 +157,12 @@ lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode);
 /* Text: why the mode is off; empty where the program asked for that, or the mode is another. */
 lull_status lull_why_off(lull_runtime* runtime, char* text, size_t size, size_t* needed);
 
-/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_release. Jobs keep what they have
+/* Stops all side work; LULL_OK: none of our blocks works, and none will until lull_resume_all. Jobs keep what they have
    done. LULL_TIMED_OUT: nothing is stopped. Waits for bubbles whose workers are enqueued already, so for the trainer's
    stream. Each LULL_OK needs a release. */
-lull_status lull_quiet(lull_runtime* runtime, uint64_t at_most_ns);
-/* Enqueue only. LULL_ERROR_STATE: there is no quiet to end. */
-lull_status lull_release(lull_runtime* runtime);
+lull_status lull_pause_all(lull_runtime* runtime, uint64_t at_most_ns);
+/* Enqueue only. LULL_ERROR_STATE: nothing is paused. */
+lull_status lull_resume_all(lull_runtime* runtime);
 /* Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Of most tasks, and of graphs
    with `memory`: they leave the bubbles, what they hold is saved in `saved_bytes`, or the job goes back to where it was
    saved last, if time is short and it may; then their memory goes back to the driver. They go on when there is room, a
@@ -172,7 +173,7 @@ lull_status lull_give_back(lull_runtime* runtime, uint64_t bytes, uint64_t at_mo
 /* The same, of what the device lacks of reserve_bytes now: for an allocator that is about to ask the driver. */
 lull_status lull_keep_reserve(lull_runtime* runtime, uint64_t at_most_ns, uint64_t* given);
 /* Blocks until every job of the runtime is over; else returns LULL_TIMED_OUT. */
-lull_status lull_drain(lull_runtime* runtime, uint64_t at_most_ns);
+lull_status lull_wait_all(lull_runtime* runtime, uint64_t at_most_ns);
 
 typedef struct lull_counts {
   uint32_t size;     /* sizeof(lull_counts), set by the caller */
@@ -237,7 +238,7 @@ lull_status lull_skip_step(lull_runtime* runtime);
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
 /* Costs no call to the device. With a bound: how much longer a step is supposed to take, as a share, if jobs of that
    name run in it. Until it is known they begin the more carefully the more it is. At most 64 names. */
-lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown);
+lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double slowdown);
 /* How much longer steps take in which only jobs of that name ran, with all SMs: low end, estimate, high end of the 95 %
    interval, as shares. LULL_TIMED_OUT: not known yet, or there is no bound. */
 lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double interval[3]);

@@ -10,14 +10,14 @@
 
 namespace lull {
 
-/// What an executor has taken of a machine's memory, and what it may. What is counted is what the machine is short of,
-/// not what was asked for. Not thread-safe.
+/// What an executor has taken of a machine's memory, and its limit. It counts what the machine is short of, not what
+/// was asked for. Not thread-safe.
 class memory_account {
  public:
   /// `limit_bytes` 0: no limit.
   explicit memory_account(std::uint64_t limit_bytes) noexcept : limit_(limit_bytes) {}
 
-  /// Throws limit_error, and has taken nothing then. `kept`: so many more must be left.
+  /// Throws limit_error, and then has taken nothing. `kept`: how much more must be left.
   void take(std::uint64_t bytes, std::uint64_t kept = 0) {
     if (std::uint64_t const free = left(); free < kept || free - kept < bytes) {
       throw limit_error{"memory limit of " + std::to_string(limit_) + " bytes reached: " + std::to_string(taken_.now) +
@@ -29,7 +29,7 @@ class memory_account {
   void give_back(std::uint64_t bytes) noexcept { taken_.remove(bytes); }
 
   bytes_taken const& taken() const noexcept { return taken_; }
-  /// any_bytes where there is no limit.
+  /// Returns what is left; any_bytes without a limit.
   std::uint64_t left() const noexcept { return limit_ == 0 ? any_bytes : limit_ - std::min(limit_, taken_.now); }
 
  private:

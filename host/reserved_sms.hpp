@@ -31,10 +31,10 @@ struct sm_capacity {
 };
 
 /// SMs in a group that can be reserved: the smallest that holds a cluster of eight blocks.
-inline constexpr std::uint32_t room_sms = 8;
+inline constexpr std::uint32_t group_sms = 8;
 
-/// Returns how many blocks of a kernel fit an empty SM. Registers are given to whole warps, 256 at a time (CUDA
-/// occupancy calculator, compute capability 8.0 to 9.0).
+/// Returns how many blocks of a kernel fit an empty SM. Whole warps get registers, 256 at a time (CUDA occupancy
+/// calculator, compute capability 8.0 to 9.0).
 constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity const& sm) {
   auto const up = [](std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; };
   std::uint32_t const threads = up(kernel.threads, 32);
@@ -50,23 +50,23 @@ constexpr std::uint32_t blocks_an_sm(kernel_shape const& kernel, sm_capacity con
   return fit;
 }
 
-/// Returns how many groups of SMs hold all blocks of one such kernel at once, where nothing else runs on them. A
-/// cluster lies within one group. Throws usage_error where no cluster of the kernel fits a group.
-constexpr int rooms_for(kernel_shape const& kernel, sm_capacity const& sm) {
+/// Returns how many groups of SMs hold all blocks of one such kernel at once if nothing else runs on them. A cluster
+/// lies within one group. Throws usage_error if no cluster of the kernel fits a group.
+constexpr int reserved_groups_for(kernel_shape const& kernel, sm_capacity const& sm) {
   std::uint32_t const cluster = kernel.cluster == 0 ? 1 : kernel.cluster;
-  std::uint32_t const clusters_a_room = room_sms * blocks_an_sm(kernel, sm) / cluster;
-  if (clusters_a_room == 0)
+  std::uint32_t const clusters_a_group = group_sms * blocks_an_sm(kernel, sm) / cluster;
+  if (clusters_a_group == 0)
     throw usage_error{"no cluster of this kernel fits a group of 8 SMs: no room can be kept for it"};
   std::uint32_t const clusters = (kernel.blocks + cluster - 1) / cluster;
-  return static_cast<int>((clusters + clusters_a_room - 1) / clusters_a_room);
+  return static_cast<int>((clusters + clusters_a_group - 1) / clusters_a_group);
 }
 
 /// What a trainer's exchange needs.
-struct room_need {
-  kernel_shape largest{};     // the one that needs most rooms; of NCCL's kernels, a block is a channel
+struct exchange_need {
+  kernel_shape largest{};     // the kernel that needs most groups; of NCCL's kernels, a block is a channel
   std::uint32_t kernels = 0;  // that the exchange launches
-  int resident = 1;           // of them, at once
-  int rooms = 0;              // for executor_options::rooms
+  int resident = 1;           // of these, at once
+  int reserved_groups = 0;    // for executor_options::reserved groups
   std::string text{};         // one line, for a log
 };
 
@@ -76,6 +76,6 @@ struct room_need {
 /// so call it before training. Exchange something first, so that the transport connects by ordinary calls. If
 /// `exchange` is collective, all ranks must call this function. Leaves the calling thread's device as it was. Throws
 /// usage_error where there is no CUDA or where a kernel fits no group, device_error, and what `exchange` throws.
-room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident = 1);
+exchange_need measure_reserved_groups(int device, std::function<void(stream_handle)> const& exchange, int resident = 1);
 
 }  // namespace lull

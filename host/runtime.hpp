@@ -36,15 +36,15 @@ enum class launch_time { at_close, at_open };
 
 inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds{1'000};
 
-/// The greatest `runtime_options::min_bubble`.
+/// The largest allowed `runtime_tuning::min_bubble`.
 inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{1};
 
-/// The greatest `runtime_options::rest_before_close`.
+/// The largest allowed `runtime_tuning::rest_before_close`.
 inline constexpr std::chrono::nanoseconds max_rest_before_close = std::chrono::milliseconds{1};
 
-struct runtime_options {
-  executor_options machine;
-  runtime_mode mode = runtime_mode::on;
+/// How the runtime treats a bubble. Not stable: the next release may have other fields, and its own choice is good for
+/// most trainers.
+struct runtime_tuning {
   launch_time launch = launch_time::at_close;
   /// How long before its bubble a worker may be enqueued, to wait for it on the device; at most `max_armed_ahead`.
   /// None: as long as each site needs, usually a millisecond, and at once where nothing is known. 0: not before the
@@ -55,23 +55,28 @@ struct runtime_options {
   /// `max_min_bubble`. With a task that uses memory each bubble costs the trainer some microseconds, however long it
   /// is (docs/decisions/short-bubbles.md). In a captured graph this holds for the first 64 sites.
   std::chrono::nanoseconds min_bubble = default_min_bubble;
-  /// So long before a site's bubbles usually close, workers begin no more chunks, and hand back those that poll: then
-  /// they wait for the close alone. Only where half of the last 32 bubbles, or of the eight that there are, were alike
-  /// to an eighth of their length, and within the lease. A bubble that lasts longer is worked in again. 0: never. At
+  /// Workers stop claiming this long before a site's bubbles usually close. They hand back the chunks of tasks that
+  /// poll, and wait for the close. Applies only if half of the last 32 bubbles (or of the first eight) had lengths
+  /// within an eighth of each other, and within the lease. In a bubble that lasts longer they continue. 0: never. At
   /// most `max_rest_before_close`. In a captured graph this holds for the first 64 sites
   /// (docs/decisions/rest-before-close.md).
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
   /// None: chosen for each stream from how long its workers take to leave.
   std::optional<closing> close = {};
-  /// By how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per cent. 0: no bound.
-  /// Side work then runs in some steps only, as the program marks them with `runtime::step`, and in none before the
-  /// first mark. Where a program has marked none in 512 bubbles, openings at one site stand for marks, and a line is
-  /// logged. In captured graphs a mark counts for what the stream replays behind it. How it is kept, and what it takes:
+};
+
+struct runtime_options {
+  executor_options executor;
+  runtime_mode mode = runtime_mode::on;
+  /// The bound on the mean slowdown of the trainer's steps, as a share: 0.005 is half a per cent. 0: no bound. Under a
+  /// bound side work runs in some steps only, as the program marks them with `runtime::step`, and in none before the
+  /// first mark. If a program marks none in 512 bubbles, openings at one site stand for marks, and a line is logged. In
+  /// captured graphs a mark counts for what the stream replays after it. How the bound is kept, and its price:
   /// docs/decisions/governor.md.
   double max_slowdown = 0;
   /// With `max_slowdown`: a number that all ranks of a trainer share, so that they withhold side work together.
-  std::uint64_t trainer = 0;
-  /// Pinned host memory, taken at start, for the memory of jobs that give way (`give_back`, `machine.reserve_bytes`).
+  std::uint64_t draw_seed = 0;
+  /// Pinned host memory, taken at start, for the memory of jobs that give way (`give_back`, `executor.reserve_bytes`).
   /// Without it no job that names its memory gives way.
   std::uint64_t saved_bytes = 0;
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
@@ -86,6 +91,64 @@ struct runtime_options {
   std::size_t max_reports = 65'536;
   /// File for the bubble report, written when the runtime ends (host/report/at_end.hpp). Empty: none.
   std::string report = {};
+  runtime_tuning tuning = {};
+};
+
+class runtime;
+
+namespace detail {
+class runtime_state;
+}  // namespace detail
+
+/// Returns what loads and launches the runtime's workers. For owners of tasks (host/task/owner.hpp), which prepare
+/// their arrays with it, and for programs that measure.
+executor& executor_of(runtime& side) noexcept;
+
+/// The training steps of a runtime: the bound on how much longer they take, and what is known of them. Lives as long as
+/// its runtime. Thread-safe.
+class runtime_steps {
+ public:
+  /// Changes `runtime_options::max_slowdown`: no side work then runs before the next step, and what was learnt is
+  /// forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not `on`. Throws
+  /// usage_error unless it is 0, or above 0 and at most 1; then nothing has changed.
+  void bound_slowdown(double max_slowdown);
+  /// With a bound: sets the assumed slowdown of a step in which jobs of that name run, as a share. Until the slowdown
+  /// is measured, a job with a higher assumed slowdown starts in fewer steps, and waits for jobs that are assumed far
+  /// cheaper. host/profile/ has what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
+  void assume_slowdown(std::string_view name, double slowdown);
+  /// Returns how much longer steps take in which only jobs of that name ran, as a share, with its 95 % interval. None:
+  /// not known yet, or there is no bound. The upper end is a good value for `assume_slowdown` in the next run.
+  std::optional<slowdown_interval> slowdown_of(std::string_view name) const;
+  /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
+  step_report report() const;
+
+ private:
+  friend class runtime;
+  explicit runtime_steps(detail::runtime_state& of) noexcept : of_(of) {}
+  detail::runtime_state& of_;
+};
+
+/// The device's memory as jobs see it: arrays take it within the limit of `executor_options`, and the trainer gets it
+/// back. Lives as long as its runtime. Thread-safe.
+class runtime_memory {
+ public:
+  /// For `device_array`.
+  operator device_memory&() const noexcept;
+  /// Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Those that named theirs in
+  /// `job_description::memory` leave the bubbles; what they hold is saved on the host, in `saved_bytes`, or the job
+  /// goes back to where it was saved last, if time is short and it may; then their memory goes back to the driver. They
+  /// go on when there is room, a second later or more, with the same bits. Returns how many bytes went back: fewer than
+  /// `bytes` where jobs have no more, or the time was over; more where a job has more, since all of one goes. Blocks
+  /// for that, but enqueues nothing on a stream of the trainer's. Of 20 GB that takes about half a second.
+  std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
+  /// The same, of what the device lacks of `executor.reserve_bytes` now: for an allocator that is about to ask the
+  /// driver for memory. Costs a call to the driver where nothing is lacking.
+  std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
+
+ private:
+  friend class runtime;
+  explicit runtime_memory(detail::runtime_state& of) noexcept : of_(of) {}
+  detail::runtime_state& of_;
 };
 
 /// Runs submitted jobs in the bubbles of one device's trainer streams.
@@ -99,8 +162,8 @@ struct runtime_options {
 class runtime {
  public:
   explicit runtime(runtime_options options = {});
-  /// Uses the given executor: for tests, and for executors of your own.
-  runtime(std::unique_ptr<executor> machine, runtime_options options);
+  /// Uses the given executor: for tests, and for a program's own executors.
+  runtime(std::unique_ptr<lull::executor> executor, runtime_options options);
   /// Cancels all jobs and waits until no block is inside them, at most a lease and a second.
   ~runtime();
   runtime(runtime const&) = delete;
@@ -135,42 +198,20 @@ class runtime {
   /// The step under way is not like others: the time until the next `step` is not counted, and with a bound there is no
   /// side work in bubbles that are opened until then. Before a validation or a checkpoint.
   void skip_step() noexcept;
-  /// Changes `runtime_options::max_slowdown`: no side work then runs before the next step, and what was learnt is
-  /// forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not `on`. Throws
-  /// usage_error unless it is 0, or above 0 and at most 1; then nothing has changed.
-  void bound_slowdown(double max_slowdown);
-  /// With a bound: how much longer a step is supposed to take if jobs of that name run in it, as a share. Until that is
-  /// known, they begin the more carefully the more it is, and wait for others that are far tamer. host/profile/ has
-  /// what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
-  void suppose(std::string_view name, double slowdown);
-  /// Returns how much longer steps take in which jobs of that name ran and no others, as a share; with its 95 %
-  /// interval. None: not known yet, or there is no bound. The upper end is something for `suppose` in the next run.
-  std::optional<slowdown_interval> slowdown_of(std::string_view name) const;
-  /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
-  step_report steps() const;
+  /// The bound on slowdown, and what is known of the steps.
+  runtime_steps steps() const noexcept;
 
   /// Stops all side work, so that the program may allocate, load code or be profiled without it. Returns true when no
-  /// block of a worker runs and none can start until `release`; false when the time was over, and then nothing is
+  /// block of a worker runs and none can start until `resume_all`; false when the time was over, and then nothing is
   /// stopped. Jobs keep what they have done. Waits for bubbles whose workers are already enqueued, and so for the
   /// trainer's stream, but enqueues nothing there. Workers in a captured graph that is replayed meanwhile find no task
-  /// and leave at once. Each call that returned true needs its own `release`.
-  [[nodiscard]] bool quiet(std::chrono::nanoseconds at_most);
-  void release() noexcept;
-  /// Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Those that named theirs in
-  /// `job_description::memory` leave the bubbles; what they hold is saved on the host, in `saved_bytes`, or the job
-  /// goes back to where it was saved last, if time is short and it may; then their memory goes back to the driver. They
-  /// go on when there is room, a second later or more, with the same bits. Returns how many bytes went back: fewer than
-  /// `bytes` where jobs have no more, or the time was over; more where a job has more, since all of one goes. Blocks
-  /// for that, but enqueues nothing on a stream of the trainer's. Of 20 GB that takes about half a second.
-  std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
-  /// The same, of what the device lacks of `machine.reserve_bytes` now: for an allocator that is about to ask the
-  /// driver for memory. Costs a call to the driver where nothing is lacking.
-  std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
-
+  /// and leave at once. Each call that returned true needs its own `resume_all`.
+  [[nodiscard]] bool pause_all(std::chrono::nanoseconds at_most);
+  void resume_all() noexcept;
   /// Blocks until the state of every submitted job is final (true), or until the time is over (false).
-  bool drain(std::chrono::nanoseconds at_most);
+  bool wait_all(std::chrono::nanoseconds at_most);
 
-  executor& machine() noexcept;
+  runtime_memory memory() const noexcept;
   runtime_mode mode() const noexcept;
   /// Returns why the mode is `off`: "LULL=off", what was found at the start, or the error that turned it off. Empty:
   /// it is not off, or the program asked for that.
@@ -186,8 +227,8 @@ class runtime {
   std::vector<bubble_report> take_bubbles();
 
  private:
-  class state;
-  std::unique_ptr<state> state_;
+  friend executor& executor_of(runtime& side) noexcept;
+  std::unique_ptr<detail::runtime_state> state_;
 };
 
 /// A bubble as a scope: opens here, closes at its end.

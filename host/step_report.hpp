@@ -14,22 +14,22 @@ struct slowdown_interval {
   double high = 0;
 };
 
-/// A trainer's steps, as `runtime::step` marked them or openings at one site, since the bound on their slowdown was
-/// set. Where it was taken away and no step has begun since, those under it.
+/// A trainer's steps, as `runtime::step` or openings at one site marked them, since the bound on their slowdown was
+/// set. After the bound was removed and before the next step begins: the steps under it.
 struct step_report {
   std::uint64_t begun = 0;
   std::uint64_t timed = 0;            // whose lengths are known
   std::chrono::nanoseconds total{0};  // of these
-  double max_slowdown = 0;            // the bound, as a share; 0: none
+  double max_slowdown = 0;            // 0: none
   // With a bound:
   std::uint64_t withheld = 0;  // in which no side work runs
-  std::uint64_t halved = 0;    // in which it has half of its blocks, as a trial or to do more in all
+  std::uint64_t halved = 0;    // in which it has half of its blocks, as a trial or because it then does more in total
   double chance = 1;           // that side work runs in a step to come
   std::optional<slowdown_interval> slowdown = {};  // none: not known yet
-  /// Of a step's length around what was expected of it, as a share. None: not known yet.
+  /// The noise of a step's length around the expected one, as a share. None: not known yet.
   std::optional<double> noise = {};
-  /// After how many steps with the jobs that stand now the interval reaches no further than half of `max_slowdown` to
-  /// either side, with this noise and this chance. 0: not known yet.
+  /// The number of steps, with the jobs that are placed now, after which the interval reaches at most half of
+  /// `max_slowdown` to either side, at this noise and chance. 0: not known yet.
   std::uint64_t steps_to_know = 0;
 };
 

@@ -14,11 +14,11 @@ using any_function = void (*)();
 struct worker_kernel {
   /// The worker: threads: void (*)(worker_params const&, thread_block const&); cuda: the kernel's handle.
   void const* resident = nullptr;
-  void const* phase = nullptr;  // one phase as ordinary code, a chunk a block: what people run today, and the baseline
+  void const* phase = nullptr;    // one phase as ordinary code, a chunk a block: the baseline
   void const* between = nullptr;  // `advance` of the phase that ended and `extent` of the next, one team
   team_shape shape;
-  /// cuda: the cudaGetKernel of the CUDA runtime that the code was linked with; a shared library has one of its own,
-  /// and no other knows its kernels. Null: the executor's.
+  /// cuda: cudaGetKernel of the CUDA runtime with which the code was linked. A shared library has its own runtime, and
+  /// no other runtime knows its kernels. Null: the executor's.
   any_function runtime = nullptr;
   bool conducts = false;  // cuda: it launches a graph's segments, and is launched as a graph itself
 

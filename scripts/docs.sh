@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the documentation site out of the tree's Markdown, its installed headers and the Python package, and checks it.
 #   scripts/docs.sh [FOLDER]   into build/site, or into a folder that is empty or has an older site
+#   scripts/docs.sh figures    makes no site: writes the records' values into the documents and draws their plots (after a new record)
 # Fails on any warning of Sphinx or Doxygen, and on a link in the site that leads nowhere. Fetches nothing. Without the
 # tools (scripts/setup.sh installs them) it makes no site: exits with 77.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+if [[ ${1:-} == figures ]]; then
+  exec python3 -B "$root/tests/structure/write_figures.py" "$root"
+fi
 site=$(realpath -m "${1:-$root/build/site}")
 
 if ! command -v doxygen > /dev/null; then

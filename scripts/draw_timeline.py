@@ -4,7 +4,8 @@
 
     scripts/draw_timeline.py build/demo/harvest.trace.json build/demo/report.json build/demo/timeline.svg
 
-The iteration is the one whose time with side work is the median. Perfetto shows the whole trace."""
+Of the iterations with side work it is the one that used the median share of its idle time. Perfetto shows the whole
+trace."""
 
 import argparse
 import html
@@ -26,15 +27,23 @@ def spans_of(events, tid):
     return [event for event in events if event["tid"] == tid and event["ph"] == "X"]
 
 
-def chosen_iteration(spans):
-    return sorted(range(len(spans)), key=lambda at: spans[at]["dur"])[len(spans) // 2]
-
-
 def within(spans, window):
     """The parts of spans inside an iteration, from its beginning: (begin, end, name)."""
     begin, end = window["ts"], window["ts"] + window["dur"]
     parts = [(max(one["ts"], begin), min(one["ts"] + one["dur"], end), one["name"]) for one in spans]
     return [(low - begin, high - begin, name) for low, high, name in parts if low < high]
+
+
+def used_share(window, bubbles, workers):
+    """The share of an iteration's idle time in which workers were there."""
+    end = window["ts"] + window["dur"]
+    idle = [bubble for bubble in bubbles if window["ts"] <= bubble["ts"] < end]
+    used = sum(high - low for bubble in idle for low, high, _ in within(workers, bubble))
+    return used / sum(bubble["dur"] for bubble in idle) if idle else 0.0
+
+
+def median_iteration(windows, shares):
+    return sorted(range(len(windows)), key=lambda at: (round(shares[at], 3), windows[at]["dur"]))[len(windows) // 2]
 
 
 def cost(training):
@@ -102,20 +111,24 @@ def draw(trace, report):
     iterations = {who: spans_of(events, tids[f"{who}: iterations"]) for who in ("alone", "with side work")}
     if not all(iterations.values()):
         raise ValueError("the trace holds no iteration of each kind")
-    at = min(chosen_iteration(iterations["with side work"]), len(iterations["alone"]) - 1)
-    longest_us = max(each[at]["dur"] for each in iterations.values())
+    bubbles, workers = (spans_of(events, tids[f"with side work: {what}"]) for what in ("bubbles", "workers"))
+    shares = [used_share(window, bubbles, workers) for window in iterations["with side work"]]
+    median = median_iteration(iterations["with side work"], shares)
+    drawn = {"alone": iterations["alone"][min(median, len(iterations["alone"]) - 1)]}
+    drawn["with side work"] = iterations["with side work"][median]
+    longest_us = max(each["dur"] for each in drawn.values())
     drawing, colors = Drawing(longest_us), {}
-    drawing.text(LEFT, 24, "One iteration of a pipeline stage, without and with side work in its bubbles", size=16)
+    title = f"An iteration of a pipeline stage: the one of median use of its idle time, {shares[median]:.0%}"
+    drawing.text(LEFT, 24, title, size=16)
     clock = "times of CPU threads" if report["time"] == "cpu" else report["machine"].get("gpu") or report["executor"]
     drawing.text(LEFT, 46, f"{cost(report['training'])}; {clock}", size=13)
-    for row, (who, spans) in enumerate(iterations.items()):
-        window = spans[at]
+    for row, (who, window) in enumerate(drawn.items()):
         drawing.text(LEFT - 10, TOP + row * (BAR + GAP) + BAR / 2 + 4, who, "end")
         for span in within(spans_of(events, tids[f"{who}: bubbles"]), window):
             drawing.bar(row, span, IDLE)
         for span in within(spans_of(events, tids[f"{who}: training"]), window):
             drawing.bar(row, span, FORWARD if span[2].startswith("forward") else BACKWARD)
-        for span in within(spans_of(events, tids["with side work: workers"]), window) if row else ():
+        for span in within(workers, window) if row else ():
             drawing.bar(row, span, colors.setdefault(span[2], TASKS[len(colors) % len(TASKS)]), 6)
     bottom = TOP + 2 * (BAR + GAP)
     drawing.axis(longest_us, bottom)

@@ -7,8 +7,8 @@
 
 namespace lull {
 
-/// compute_task that leaves a trace of what was run: each item stores the number of rounds it has completed. One store
-/// an item, no load, so that it stays compute-bound.
+/// A compute_task whose run can be verified: each item stores the number of rounds it has completed. One store an item
+/// and no load, so that it stays compute-bound.
 struct counted_compute_task {
   static constexpr team_shape shape = compute_task::shape;
 

@@ -7,7 +7,7 @@
 
 namespace lull {
 
-/// Arithmetic alone: every item is `fma` dependent multiply-adds in each thread. The compute-bound extreme of a side
+/// Only arithmetic: every item is `fma` dependent multiply-adds in each thread. The compute-bound extreme of a side
 /// task.
 template <int Threads>
 struct basic_compute_task {
@@ -35,7 +35,7 @@ using compute_task = basic_compute_task<1024>;
 
 static_assert(is_side_task<compute_task>());
 
-/// Memory traffic alone: to += 2 × from, `tile` floats an item. The memory-bound extreme of a side task.
+/// Only memory traffic: to += 2 × from, `tile` floats an item. The memory-bound extreme of a side task.
 struct streaming_task {
   static constexpr team_shape shape{.threads = 512, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 4};
   static constexpr std::uint64_t tile = 4096;  // 16 KiB of each array: two blocks an SM keep HBM busy

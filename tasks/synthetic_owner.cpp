@@ -55,9 +55,9 @@ class compute_owner final : public task_owner {
     return {.machine_bytes = bytes + sizeof(float), .preparing_bytes = bytes, .smaller = "items"};  // read to be judged
   }
 
-  void prepare(executor& machine) override {
-    sink_ = machine_array<float>{machine, 1};
-    completed_ = machine_array<std::uint64_t>{machine, count_of(values_, "items")};
+  void prepare(executor& executor) override {
+    sink_ = device_array<float>{executor, 1};
+    completed_ = device_array<std::uint64_t>{executor, count_of(values_, "items")};
   }
 
   bool may_give_way() const override { return true; }
@@ -96,11 +96,11 @@ class compute_owner final : public task_owner {
   std::uint64_t rounds() const { return count_of(values_, "rounds"); }
 
   option_values values_;
-  machine_array<float> sink_;
-  machine_array<std::uint64_t> completed_;
+  device_array<float> sink_;
+  device_array<std::uint64_t> completed_;
 };
 
-/// A small whole number for each element, so that sums are exact.
+/// Returns a small whole number for each element, so that sums are exact.
 float element(std::uint64_t index) { return static_cast<float>(index * 0x9e3779b97f4a7c15ULL >> 56); }
 
 class streaming_owner final : public task_owner {
@@ -111,16 +111,16 @@ class streaming_owner final : public task_owner {
     return {.machine_bytes = 2 * items() * streaming_task::tile * sizeof(float), .smaller = "items"};
   }
 
-  void prepare(executor& machine) override {
-    machine_ = &machine;
-    from_ = machine_array<float>{machine, items() * streaming_task::tile};
-    to_ = machine_array<float>{machine, items() * streaming_task::tile};
+  void prepare(executor& executor) override {
+    executor_ = &executor;
+    from_ = device_array<float>{executor, items() * streaming_task::tile};
+    to_ = device_array<float>{executor, items() * streaming_task::tile};
     std::vector<float> piece(tiles_a_piece * streaming_task::tile);
     for (std::uint64_t item = 0; item < items(); item += tiles_a_piece) {
       std::uint64_t const first = item * streaming_task::tile;
       std::uint64_t const count = std::min(items() - item, tiles_a_piece) * streaming_task::tile;
       for (std::uint64_t i = 0; i < count; ++i) piece[i] = element(first + i);
-      machine.write(from_.data() + first, piece.data(), count * sizeof(float));
+      executor.write(from_.data() + first, piece.data(), count * sizeof(float));
     }
   }
 
@@ -142,7 +142,7 @@ class streaming_owner final : public task_owner {
     for (int i = 0; i < tiles_checked; ++i) {
       std::uint64_t const item = i == 0 ? 0 : i == 1 ? items() - 1 : random() % items();
       std::uint64_t const first = item * streaming_task::tile;
-      machine_->read(tile.data(), to_.data() + first, tile.size() * sizeof(float));
+      executor_->read(tile.data(), to_.data() + first, tile.size() * sizeof(float));
       for (std::uint64_t k = 0; k < tile.size(); ++k) {
         float const expected = static_cast<float>(rounds()) * 2 * element(first + k);
         if (tile[k] != expected) {
@@ -169,9 +169,9 @@ class streaming_owner final : public task_owner {
   std::uint64_t rounds() const { return count_of(values_, "rounds"); }
 
   option_values values_;
-  executor* machine_ = nullptr;
-  machine_array<float> from_;
-  machine_array<float> to_;
+  executor* executor_ = nullptr;
+  device_array<float> from_;
+  device_array<float> to_;
 };
 
 }  // namespace

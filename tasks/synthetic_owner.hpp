@@ -5,10 +5,10 @@
 
 namespace lull {
 
-/// `compute`: arithmetic alone. Verified by the rounds that each item completed.
+/// `compute`: only arithmetic. Verified by the rounds that each item completed.
 task_entry compute_entry();
 
-/// `streaming`: memory traffic alone. Verified on random tiles against the sum that they must hold.
+/// `streaming`: only memory traffic. Verified on random tiles against the exact sum.
 task_entry streaming_entry();
 
 }  // namespace lull

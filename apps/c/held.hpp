@@ -28,7 +28,7 @@ namespace lull::c {
 struct held_runtime {
   std::unique_ptr<runtime> side;
   std::function<void(std::string_view)> log;  // the program's; may be empty
-  std::atomic<std::uint64_t> quiets{0};  // that were not released yet; of no lock, since lull_release must not wait
+  std::atomic<std::uint64_t> pauses{0};  // that were not released yet; of no lock, since lull_resume_all must not wait
   std::mutex mutex;                      // held over a whole submission; the rest
   std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them
 };
@@ -36,7 +36,7 @@ struct held_runtime {
 /// What a lull_job* stands for. Its machine outlives it, by the handle, also where the runtime has ended before.
 struct held_job {
   std::uint64_t side = 0;  // the runtime's handle
-  executor* machine = nullptr;
+  lull::executor* executor = nullptr;
   bool is_task = false;
   bool is_fed = false;           // a graph that is
   std::optional<cut_graph> cut;  // of a graph

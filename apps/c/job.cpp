@@ -102,9 +102,9 @@ void make_room(std::vector<std::uint64_t>& known) {
 /// A job's checkpoints, and the name that they have: another's only when nobody can write the file any more.
 struct named_checkpoints {
   named_checkpoints(lull_job_options const& asked, std::string const& job, std::chrono::nanoseconds every,
-                    task_request const& request, task_owner& owner, executor& machine)
+                    task_request const& request, task_owner& owner, executor& executor)
       : name(asked.checkpoint, job, asked.name != nullptr ? if_taken::refuse : if_taken::number),
-        saves(name.folder(), every, true, name.name(), request, owner, machine) {}
+        saves(name.folder(), every, true, name.name(), request, owner, executor) {}
 
   checkpoint_name name;
   checkpoints saves;
@@ -115,7 +115,7 @@ std::shared_ptr<job_saver> saver_of(held_job const& job, task_request const& req
                                     std::string const& name, lull_job_options const& asked) {
   if (asked.checkpoint == nullptr) return nullptr;
   auto const every = asked.checkpoint_every_ns != 0 ? nanoseconds_of(asked.checkpoint_every_ns) : between_saves;
-  auto const made = std::make_shared<named_checkpoints>(asked, name, every, request, owner, *job.machine);
+  auto const made = std::make_shared<named_checkpoints>(asked, name, every, request, owner, *job.executor);
   return {made, &made->saves};
 }
 
@@ -124,12 +124,12 @@ hosted_task prepared(held_job const& job, task_request const& request, lull_job_
   hosted_task made;
   made.owner = entry_of(request).make(request.values);
   made.owner->check_outputs();
-  job_need const need{request.name, made.owner->needs(job.machine->kind())};
-  check_memory({&need, 1}, *job.machine);
+  job_need const need{request.name, made.owner->needs(job.executor->kind())};
+  check_memory({&need, 1}, *job.executor);
   auto const memory = std::make_shared<job_memory>();
   {
     job_memory::scope const its{memory};
-    made.owner->prepare(*job.machine);
+    made.owner->prepare(*job.executor);
   }
   made.job = described(*made.owner, asked);
   if (made.job.may_go_back = made.owner->may_give_way(); made.job.may_go_back) made.job.memory = memory;
@@ -146,7 +146,7 @@ hosted_task unrun(std::string name, int priority) {
 std::unique_ptr<held_job> held_by(lull_runtime* runtime, held_runtime const& side) {
   auto made = std::make_unique<held_job>();
   made->side = reinterpret_cast<std::uintptr_t>(runtime);
-  made->machine = &side.side->machine();
+  made->executor = &executor_of(*side.side);
   return made;
 }
 
@@ -154,7 +154,7 @@ std::unique_ptr<held_job> held_by(lull_runtime* runtime, held_runtime const& sid
 lull_job* submitted(held_runtime& side, std::unique_ptr<held_job> job, hosted_task what) {
   std::lock_guard const lock{side.mutex};
   make_room(side.jobs);
-  job->hosted = std::make_unique<hosted_job>(*job->machine, std::move(what), side.log);
+  job->hosted = std::make_unique<hosted_job>(*job->executor, std::move(what), side.log);
   job->hosted->submit([&](job_description described) { return side.side->submit(std::move(described)); });
   job->hosted->save_by_thread();
   std::uint64_t const number = job_table::insert(std::move(job));
@@ -184,7 +184,7 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
       *job = submitted(*side, std::move(made), unrun(std::move(name), asked.priority));
       return;
     }
-    device_guard const here{*made->machine};
+    device_guard const here{*made->executor};
     hosted_task what = prepared(*made, request, asked);
     *job = submitted(*side, std::move(made), std::move(what));
   });
@@ -204,8 +204,8 @@ lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_opt
       *job = submitted(*side, std::move(made), unrun(work.name, work.priority));
       return;
     }
-    device_guard const here{*made->machine};
-    hosted_task what{.job = describe(*made->machine, work, &made->cut.emplace())};
+    device_guard const here{*made->executor};
+    hosted_task what{.job = describe(*made->executor, work, &made->cut.emplace())};
     *job = submitted(*side, std::move(made), std::move(what));
   });
 }
@@ -270,7 +270,7 @@ lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
     if (one->is_task) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
     if (!one->is_fed) throw refusal{LULL_ERROR_STATE, "the graph is not fed: set options->is_fed when it is submitted"};
     if (never_runs(*one)) return;
-    device_guard const here{*one->machine};
+    device_guard const here{*one->executor};
     patient_copies const however_late;  // a late copy is no error of a step that is fed
     one->hosted->current_job().feed(fed);
   });
@@ -315,7 +315,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
   return guarded("lull_job_result", [&] {
     auto const one = alive<job_table>(job);
     if (one->cut) {
-      device_guard const here{*one->machine};
+      device_guard const here{*one->executor};
       give(text_of(*one->cut) + '\n' + text_of(closed_pieces(*one->cut)) + '\n', text, size, needed);
     } else if (never_runs(*one)) {
       give("", text, size, needed);
@@ -354,7 +354,7 @@ lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
     one->hosted->cancel();
     if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
     one.let_go();
-    device_guard const here{side->side->machine()};
+    device_guard const here{executor_of(*side->side)};
     ending<job_table>(job).take().reset();
     return LULL_OK;
   });

@@ -59,7 +59,7 @@ std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& han
 class trainer_stream {
  public:
   trainer_stream(held_runtime const& side, void* stream) : stream_(stream) {
-    if (side.side->machine().kind() != executor_kind::threads) return;
+    if (executor_of(*side.side).kind() != executor_kind::threads) return;
     pin_.emplace(alive<stream_table>(static_cast<lull_threads_stream*>(stream)));
     stream_ = &**pin_;
   }
@@ -106,7 +106,7 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
       if (asked.profile != nullptr && read.mode == runtime_mode::on) known = read_profiles(asked.profile);
       made->side = std::make_unique<lull::runtime>(read);
       made->log = read.log;
-      std::string const why = known ? suppose(*made->side, *known) : "";
+      std::string const why = known ? assume_slowdown(*made->side, *known) : "";
       if (!why.empty() && read.log) read.log("options->profile is not used: " + why);
     });
     *runtime = handle_of<lull_runtime>(runtime_table::insert(std::move(made)));
@@ -121,7 +121,7 @@ lull_status lull_destroy(lull_runtime* runtime) {
     on_own_thread([&] {
       std::vector<std::unique_ptr<held_job>> ended;
       ended.reserve(found.size());
-      side->side->machine().adopt_thread();
+      executor_of(*side->side).adopt_thread();
       for (auto& each : found) ended.push_back(each.take());
       for (auto const& job : ended) job->hosted->cancel();
       side.take().reset();  // waits for its jobs, all together
@@ -145,25 +145,25 @@ lull_status lull_why_off(lull_runtime* runtime, char* text, std::size_t size, st
   });
 }
 
-lull_status lull_quiet(lull_runtime* runtime, std::uint64_t at_most_ns) {
-  return guarded("lull_quiet", [&] {
+lull_status lull_pause_all(lull_runtime* runtime, std::uint64_t at_most_ns) {
+  return guarded("lull_pause_all", [&] {
     auto const side = alive<runtime_table>(runtime);
-    if (!side->side->quiet(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
-    ++side->quiets;
+    if (!side->side->pause_all(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
+    ++side->pauses;
     return LULL_OK;
   });
 }
 
-lull_status lull_release(lull_runtime* runtime) {
-  return guarded("lull_release", [&] {
+lull_status lull_resume_all(lull_runtime* runtime) {
+  return guarded("lull_resume_all", [&] {
     auto const side = alive<runtime_table>(runtime);
-    std::uint64_t quiets = side->quiets;
+    std::uint64_t pauses = side->pauses;
     do {
-      if (quiets == 0)
+      if (pauses == 0)
         throw refusal{LULL_ERROR_STATE,
-                      "no quiet is active: each lull_release ends one lull_quiet that returned LULL_OK"};
-    } while (!side->quiets.compare_exchange_weak(quiets, quiets - 1));
-    side->side->release();
+                      "nothing is paused: each lull_resume_all ends one lull_pause_all that returned LULL_OK"};
+    } while (!side->pauses.compare_exchange_weak(pauses, pauses - 1));
+    side->side->resume_all();
   });
 }
 
@@ -171,7 +171,7 @@ lull_status lull_give_back(lull_runtime* runtime, std::uint64_t bytes, std::uint
   return guarded("lull_give_back", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(given, "given");
-    *given = side->side->give_back(bytes, nanoseconds_of(at_most_ns));
+    *given = side->side->memory().give_back(bytes, nanoseconds_of(at_most_ns));
   });
 }
 
@@ -179,14 +179,15 @@ lull_status lull_keep_reserve(lull_runtime* runtime, std::uint64_t at_most_ns, s
   return guarded("lull_keep_reserve", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(given, "given");
-    *given = side->side->keep_reserve(nanoseconds_of(at_most_ns));
+    *given = side->side->memory().keep_reserve(nanoseconds_of(at_most_ns));
   });
 }
 
-lull_status lull_drain(lull_runtime* runtime, std::uint64_t at_most_ns) {
-  return guarded("lull_drain", [&] {
+lull_status lull_wait_all(lull_runtime* runtime, std::uint64_t at_most_ns) {
+  return guarded("lull_wait_all", [&] {
     auto const side = alive<runtime_table>(runtime);
-    return wait_in_pieces(side, at_most_ns, [&](std::chrono::nanoseconds piece) { return side->side->drain(piece); });
+    return wait_in_pieces(side, at_most_ns,
+                          [&](std::chrono::nanoseconds piece) { return side->side->wait_all(piece); });
   });
 }
 
@@ -297,14 +298,15 @@ lull_status lull_skip_step(lull_runtime* runtime) {
 }
 
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown) {
-  return guarded("lull_bound_slowdown", [&] { alive<runtime_table>(runtime)->side->bound_slowdown(max_slowdown); });
+  return guarded("lull_bound_slowdown",
+                 [&] { alive<runtime_table>(runtime)->side->steps().bound_slowdown(max_slowdown); });
 }
 
-lull_status lull_suppose(lull_runtime* runtime, char const* name, double slowdown) {
-  return guarded("lull_suppose", [&] {
+lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double slowdown) {
+  return guarded("lull_assume_slowdown", [&] {
     auto const side = alive<runtime_table>(runtime);
     require(name, "name");
-    side->side->suppose(name, slowdown);
+    side->side->steps().assume_slowdown(name, slowdown);
   });
 }
 
@@ -313,7 +315,7 @@ lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double in
     auto const side = alive<runtime_table>(runtime);
     require(name, "name");
     require(interval, "interval");
-    auto const known = side->side->slowdown_of(name);
+    auto const known = side->side->steps().slowdown_of(name);
     if (!known) return LULL_TIMED_OUT;
     interval[0] = known->low;
     interval[1] = known->estimate;
@@ -325,7 +327,7 @@ lull_status lull_get_slowdown(lull_runtime* runtime, char const* name, double in
 lull_status lull_get_steps(lull_runtime* runtime, lull_steps* steps) {
   return guarded("lull_get_steps", [&] {
     auto const side = alive<runtime_table>(runtime);
-    step_report const now = side->side->steps();
+    step_report const now = side->side->steps().report();
     slowdown_interval const slowdown = now.slowdown.value_or(slowdown_interval{});
     fill(steps,
          lull_steps{.size = 0,

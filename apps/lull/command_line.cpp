@@ -14,7 +14,7 @@ namespace {
 
 void add_device_options(CLI::App& command, device_settings& into) {
   command.add_option("--device", into.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
-  command.add_option("--rooms", into.rooms, "groups of SMs that workers keep off")
+  command.add_option("--reserved-groups", into.reserved_groups, "groups of SMs that workers keep off")
       ->capture_default_str()
       ->check(CLI::Range(0, 1023));
 }
@@ -145,7 +145,7 @@ command_line::command_line() {
   app.set_version_flag("--version", std::string{"lull " LULL_VERSION});
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
-  harvest.rooms = doctor.rooms = profile.rooms = 2;
+  harvest.reserved_groups = doctor.reserved_groups = profile.reserved_groups = 2;
   add_harvest(*app.add_subcommand("harvest", "replay a stage of a pipeline and harvest its bubbles"), harvest);
   CLI::App* const runs = app.add_subcommand(
       "run", "run tasks to their end on the whole machine, one at a time; while one has no input, the next works");

@@ -26,7 +26,7 @@ struct saving {
 /// As they were spelled; what they mean is checked by the command. Defaults are those of the help.
 struct device_settings {
   int device = 0;
-  int rooms = 0;  // harvest and doctor: 2
+  int reserved_groups = 0;  // harvest and doctor: 2
   bool json = false;
 };
 

@@ -58,15 +58,16 @@ finding check_device(cuda_facts const& facts, int device) {
   return {"device", health::good, found, ""};
 }
 
-finding check_rooms(cuda_facts const& facts, device_settings const& asked) {
-  std::string const what = "cluster rooms";
+finding check_reserved_groups(cuda_facts const& facts, device_settings const& asked) {
+  std::string const what = "reserved groups";
   if (!facts.device_name) return {what, health::stops, "not known without a device", ""};
   try {
     placement const where =
-        make_executor({.kind = executor_kind::cuda, .device = asked.device, .rooms = asked.rooms})->place();
+        make_executor({.kind = executor_kind::cuda, .device = asked.device, .reserved_groups = asked.reserved_groups})
+            ->place();
     std::string const found = std::to_string(where.owned_processors) + " of " + std::to_string(where.processors) +
                               " SMs are for workers, by " + where.how;
-    if (asked.rooms != 0 && where.how != "green context") {
+    if (asked.reserved_groups != 0 && where.how != "green context") {
       return {what, health::worth_a_look, found, "green contexts fail here: install a driver for CUDA 12.5 or later"};
     }
     return {what, health::good, found, ""};
@@ -138,7 +139,7 @@ exit_code doctor_command(device_settings const& asked, std::ostream& out) {
       check_driver(facts, gpu),
       check_runtime(facts),
       check_device(facts, asked.device),
-      check_rooms(facts, asked),
+      check_reserved_groups(facts, asked),
       check_lazy_loading(facts),
       check_connections(),
       check_waiting(measure_waiting(asked.device), environment("CUDA_DEVICE_MAX_CONNECTIONS")),

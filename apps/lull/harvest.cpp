@@ -22,9 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 
 runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
-  runtime_options made = options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .rooms = asked.rooms});
-  made.min_bubble = plan.min_bubble;
-  made.rest_before_close = plan.rest_before_close;
+  runtime_options made =
+      options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .reserved_groups = asked.reserved_groups});
+  made.tuning.min_bubble = plan.min_bubble;
+  made.tuning.rest_before_close = plan.rest_before_close;
   made.max_slowdown = plan.max_slowdown;
   return made;
 }
@@ -48,13 +49,13 @@ class harvest {
     config.stage = asked.stage;
     config.segment_ms = static_cast<double>(plan_.shape.forward.count()) / 1e6;
     if (plan_.mode == side_mode::lull) {
-      config.min_bubble_us = static_cast<double>(options_.min_bubble.count()) / 1e3;
-      config.rest_before_close_us = static_cast<double>(options_.rest_before_close.count()) / 1e3;
+      config.min_bubble_us = static_cast<double>(options_.tuning.min_bubble.count()) / 1e3;
+      config.rest_before_close_us = static_cast<double>(options_.tuning.rest_before_close.count()) / 1e3;
     }
     config.iterations = asked.iterations;
     config.pairs = asked.pairs;
     for (job_spec const& each : plan_.tasks) config.tasks.push_back(setting_of(each));
-    side_.machine().adopt_thread();
+    executor_of(side_).adopt_thread();
   }
 
   harvested go() {
@@ -71,15 +72,15 @@ class harvest {
 
  private:
   void prepare() {
-    std::uint64_t const before = side_.machine().taken_bytes().now;
+    std::uint64_t const before = executor_of(side_).taken_bytes().now;
     work_ = make_side_treatment(in_);
-    if (!plan_.tasks.empty()) taken_bytes_ = side_.machine().taken_bytes().most - before;
+    if (!plan_.tasks.empty()) taken_bytes_ = executor_of(side_).taken_bytes().most - before;
     bool const is_cuda = plan_.kind == executor_kind::cuda;
-    if (is_cuda) clocks_.emplace(side_.machine().place().pci_bus_id, 0ns);
+    if (is_cuda) clocks_.emplace(executor_of(side_).place().pci_bus_id, 0ns);
     trainer_ =
         is_cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward) : make_threads_trainer(plan_.shape.forward);
     if (plan_.profiles) {
-      if (std::string const why = suppose(side_, *plan_.profiles); !why.empty())
+      if (std::string const why = assume_slowdown(side_, *plan_.profiles); !why.empty())
         lines_.push_back("--profile is not used: " + why);
     }
     if (in_.stopped()) {
@@ -109,8 +110,8 @@ class harvest {
       std::ranges::move(replays[1].bubbles, std::back_inserter(bubbles_));
     }
     if (plan_.max_slowdown != 0) {
-      report_.steps = side_.steps();
-      side_.bound_slowdown(0);  // what is unfinished runs to its end outside the timing
+      report_.steps = side_.steps().report();
+      side_.steps().bound_slowdown(0);  // what is unfinished runs to its end outside the timing
     }
     report_.interrupted = stop_.requested();
     std::size_t const whole = with_ms_.size();

@@ -84,23 +84,23 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
   return made;
 }
 
-std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& machine) {
+std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& executor) {
   std::vector<std::unique_ptr<task_owner>> owners;
   std::vector<job_need> needs;
   for (job_spec const& each : tasks) {
     owners.push_back(entry_of(each.request).make(each.request.values));
-    needs.push_back({each.name, owners.back()->needs(machine.kind())});
+    needs.push_back({each.name, owners.back()->needs(executor.kind())});
   }
-  check_memory(needs, machine);
-  for (auto const& each : owners) each->prepare(machine);
+  check_memory(needs, executor);
+  for (auto const& each : owners) each->prepare(executor);
   return owners;
 }
 
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
-                                            executor& machine) {
+                                            executor& executor) {
   if (!asked.folder) return nullptr;
   auto made = std::make_unique<checkpoints>(*asked.folder, duration_of(asked.every, "--checkpoint-every"), asked.resume,
-                                            task.name, task.request, owner, machine);
+                                            task.name, task.request, owner, executor);
   if (asked.resume && !std::filesystem::exists(made->file()))
     say("--resume: there is no " + made->file().string() + ": '" + task.name + "' begins from the start");
   return made;
@@ -108,8 +108,8 @@ std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const&
 
 void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
 
-runtime_options options_for(std::vector<job_spec> const& tasks, executor_options machine) {
-  runtime_options made{.machine = machine, .log = say};
+runtime_options options_for(std::vector<job_spec> const& tasks, executor_options executor) {
+  runtime_options made{.executor = executor, .log = say};
   for (job_spec const& each : tasks) made.tasks.push_back(entry_of(each.request).type(each.request.values));
   return made;
 }

@@ -37,15 +37,15 @@ task_options library_task_with_job_options(std::string const& path, std::string_
 
 /// Makes the tasks' owners, and prepares them. Throws limit_error, before any is prepared, unless they fit into memory
 /// together.
-std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& machine);
+std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec const> tasks, executor& executor);
 
 /// What saves the task's jobs, under its name; null: nothing is to be saved. Says on standard error where nothing is
 /// there to resume from. Errors: usage_error.
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
-                                            executor& machine);
+                                            executor& executor);
 
 /// A runtime on such a machine that knows the tasks' types, and says on standard error what it logs.
-runtime_options options_for(std::vector<job_spec> const& tasks, executor_options machine);
+runtime_options options_for(std::vector<job_spec> const& tasks, executor_options executor);
 /// A line on standard error.
 void say(std::string_view line);
 

@@ -28,7 +28,7 @@ json value_of(task_profile::in_bubbles const& one) {
   json found{{"longest_bubble", one.longest},
              {"segment_ms", told["config"]["segment_ms"]},
              {"harvest_ratio", told["harvest"]["ratio"]},
-             {"harvest_ratio_without_rooms", told["harvest"]["ratio_without_rooms"]},
+             {"harvest_ratio_excluding_reserved", told["harvest"]["ratio_excluding_reserved"]},
              {"appetite_pct", appetite ? json(*appetite) : json(nullptr)}};
   found.update(taken(told, {"bubbles", "drain_us", "start_us", "training"}));
   found["iterations"] = told["config"]["iterations"];
@@ -63,15 +63,15 @@ std::string name_of(task_setting const& task) {
 
 std::optional<double> appetite_percent(report const& found) {
   bool const is_known = found.training && found.training->ci95_percent && found.training->ci95_percent->low > 0 &&
-                        found.harvest.ratio_without_rooms.value_or(0) > 0;
-  return is_known ? std::optional{found.training->percent / *found.harvest.ratio_without_rooms} : std::nullopt;
+                        found.harvest.ratio_excluding_reserved.value_or(0) > 0;
+  return is_known ? std::optional{found.training->percent / *found.harvest.ratio_excluding_reserved} : std::nullopt;
 }
 
 std::string profiles_json(std::vector<task_profile> const& profiles) {
   json const told = json::parse(to_json(profiles.front().lengths.front().found));
   json all{{"schema", "lull.profile/1"}};
   all.update(taken(told, {"version", "executor", "time", "machine"}));
-  all.update(taken(told["config"], {"rooms", "schedule", "stages", "microbatches", "stage"}));
+  all.update(taken(told["config"], {"reserved_groups", "schedule", "stages", "microbatches", "stage"}));
   all["profiles"] = json::array();
   for (task_profile const& each : profiles) all["profiles"].push_back(value_of(each));
   return all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -87,7 +87,7 @@ void print_profiles(std::ostream& out, std::vector<task_profile> const& profiles
     out << "\n  longest bubble   harvest    drain p50 / p99 us   training longer   appetite\n";
     for (task_profile::in_bubbles const& one : each.lengths) {
       report const& found = one.found;
-      auto const harvest = found.harvest.ratio_without_rooms;
+      auto const harvest = found.harvest.ratio_excluding_reserved;
       auto const slowdown = found.training ? std::optional{found.training->percent} : std::nullopt;
       out << "  " << one.longest << std::string(one.longest.size() < 14 ? 14 - one.longest.size() : 1, ' ')
           << cell(harvest ? std::optional{100 * *harvest} : std::nullopt, "%.1f %%", 10)

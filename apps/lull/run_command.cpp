@@ -33,26 +33,26 @@ struct prepared_tasks {
   std::vector<std::uint64_t> steps;    // of a round
 };
 
-prepared_tasks prepare(run_settings const& asked, std::vector<job_spec> const& tasks, executor& machine) {
+prepared_tasks prepare(run_settings const& asked, std::vector<job_spec> const& tasks, executor& executor) {
   prepared_tasks made;
-  made.owners = prepared_owners(tasks, machine);
+  made.owners = prepared_owners(tasks, executor);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     job_spec const& each = tasks[i];
     task_owner& owner = *made.owners[i];
-    auto& saves = made.saves.emplace_back(checkpoints_of(asked.checkpoint, each, owner, machine));
+    auto& saves = made.saves.emplace_back(checkpoints_of(asked.checkpoint, each, owner, executor));
     solo_task& one = made.work.emplace_back(solo_task{owner.describe(), &owner, saves.get()});
     one.job.name = each.name;
     one.job.priority = each.priority;
     made.rounds.push_back({each.name, owner.max_rounds()});
     made.steps.push_back(
-        (machine.kind() == executor_kind::cuda ? one.job.type.cuda : one.job.type.threads).shape.steps);
+        (executor.kind() == executor_kind::cuda ? one.job.type.cuda : one.job.type.threads).shape.steps);
   }
   return made;
 }
 
 /// The task as ordinary code, one kernel a phase: what people do today.
-solo_run run_naive(executor& machine, task_owner& owner, stop_question const& stop) {
-  always_on work{machine, owner, results_kept::none};
+solo_run run_naive(executor& executor, task_owner& owner, stop_question const& stop) {
+  always_on work{executor, owner, results_kept::none};
   auto const begin = std::chrono::steady_clock::now();
   work.finish(stop);
   solo_run found = work.done();
@@ -80,10 +80,10 @@ exit_code run_command(run_settings const& asked, stop_request const& stop, std::
   folder_lock const ours{asked.checkpoint.folder};
   time_limit limit{asked.at_most};
 
-  std::unique_ptr<executor> const machine =
-      make_executor({.kind = kind, .device = asked.device, .rooms = asked.rooms, .solo = true});
-  machine->adopt_thread();
-  prepared_tasks const prepared = prepare(asked, tasks, *machine);
+  std::unique_ptr<executor> const executor =
+      make_executor({.kind = kind, .device = asked.device, .reserved_groups = asked.reserved_groups, .solo = true});
+  executor->adopt_thread();
+  prepared_tasks const prepared = prepare(asked, tasks, *executor);
 
   report done = begin_report("run", kind, mode, asked);
   for (job_spec const& each : tasks) done.config.tasks.push_back(setting_of(each));
@@ -100,9 +100,9 @@ exit_code run_command(run_settings const& asked, stop_request const& stop, std::
       return stop.requested() || limit.over();
     };
     if (mode == side_mode::naive) {
-      runs.push_back(run_naive(*machine, *prepared.owners.front(), ends));
+      runs.push_back(run_naive(*executor, *prepared.owners.front(), ends));
     } else {
-      runs = run_solo(*machine, prepared.work, {.at_most = std::chrono::nanoseconds::max(), .stop = ends, .log = say});
+      runs = run_solo(*executor, prepared.work, {.at_most = std::chrono::nanoseconds::max(), .stop = ends, .log = say});
     }
   }
 

@@ -76,7 +76,7 @@ report begin_report(std::string_view command, executor_kind kind, side_mode mode
   begun.machine = describe_host();
   if (kind == executor_kind::cuda) begun.machine.gpu = gpu_monitor{pci_bus_id(asked.device)}.describe();
   begun.config.mode = name_of(mode);
-  begun.config.rooms = static_cast<std::uint32_t>(asked.rooms);
+  begun.config.reserved_groups = static_cast<std::uint32_t>(asked.reserved_groups);
   begun.config.verify = asked.verify;
   return begun;
 }

@@ -33,14 +33,14 @@ class no_treatment final : public side_treatment {
 class bubble_treatment final : public side_treatment {
  public:
   explicit bubble_treatment(harvest_setting const& in) : in_(in) {
-    auto owners = prepared_owners(in_.plan.tasks, in_.side.machine());
+    auto owners = prepared_owners(in_.plan.tasks, executor_of(in_.side));
     for (std::size_t t = 0; t < owners.size(); ++t) {
       job_spec const& each = in_.plan.tasks[t];
-      auto saves = checkpoints_of(in_.asked.checkpoint, each, *owners[t], in_.side.machine());
+      auto saves = checkpoints_of(in_.asked.checkpoint, each, *owners[t], executor_of(in_.side));
       tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
       tasks_.back().owners.push_back(std::move(owners[t]));
     }
-    if (in_.plan.kind == executor_kind::cuda) clocks_.emplace(in_.side.machine().place().pci_bus_id);
+    if (in_.plan.kind == executor_kind::cuda) clocks_.emplace(executor_of(in_.side).place().pci_bus_id);
     for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
   }
 
@@ -48,7 +48,7 @@ class bubble_treatment final : public side_treatment {
     // One task alone; what is saved is one job.
     if (ends_often_ && tasks_.size() == 1 && !in_.asked.checkpoint.folder) {
       try {
-        tasks_.front().owners.push_back(std::move(prepared_owners(in_.plan.tasks, in_.side.machine()).front()));
+        tasks_.front().owners.push_back(std::move(prepared_owners(in_.plan.tasks, executor_of(in_.side)).front()));
       } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
       }
     }
@@ -98,25 +98,26 @@ class bubble_treatment final : public side_treatment {
       if (clocks_) clocks_->take();
       return in_.stopped();
     };
-    placement const where = in_.side.machine().place();
-    solo_measure const with_rooms = measure_solo(in_.side.machine(), owner, solo_for, stop);
-    solo_measure on_all = with_rooms;
+    placement const where = executor_of(in_.side).place();
+    solo_measure const beside_reserved = measure_solo(executor_of(in_.side), owner, solo_for, stop);
+    solo_measure on_all = beside_reserved;
     if (where.owned_processors != where.processors && !in_.stopped()) {
-      auto const all = make_executor({.kind = in_.plan.kind, .device = in_.asked.device, .rooms = 0, .solo = true});
+      auto const all =
+          make_executor({.kind = in_.plan.kind, .device = in_.asked.device, .reserved_groups = 0, .solo = true});
       on_all = measure_solo(*all, owner, solo_for, stop);
     }
-    solo_.push_back({on_all.all.items_per_s(), with_rooms.all.items_per_s(), with_rooms.all.wait_share()});
+    solo_.push_back({on_all.all.items_per_s(), beside_reserved.all.items_per_s(), beside_reserved.all.wait_share()});
     solo_jobs_per_s_ = jobs_per_s(on_all, owner);
-    chunks_of_job_.push_back(with_rooms.chunks_of_job);
-    ends_often_ = with_rooms.jobs > 0;
+    chunks_of_job_.push_back(beside_reserved.chunks_of_job);
+    ends_often_ = beside_reserved.jobs > 0;
   }
 
   /// What each task did is counted when no job has a place.
   solo_speed speed_of_what_was_done() {
-    bool const still = solo_.size() > 1 && in_.side.quiet(max_ready);
+    bool const still = solo_.size() > 1 && in_.side.pause_all(max_ready);
     std::vector<task_part> parts;
     for (std::size_t t = 0; t < solo_.size(); ++t) parts.push_back({solo_[t], jobs_->items()[t]});
-    if (still) in_.side.release();
+    if (still) in_.side.resume_all();
     return mixed(parts);
   }
 
@@ -136,9 +137,9 @@ class bubble_treatment final : public side_treatment {
 class naive_treatment final : public side_treatment {
  public:
   explicit naive_treatment(harvest_setting const& in)
-      : in_(in), owner_(std::move(prepared_owners(in.plan.tasks, in.side.machine()).front())) {}
+      : in_(in), owner_(std::move(prepared_owners(in.plan.tasks, executor_of(in.side)).front())) {}
 
-  void start(stage_trainer&) override { work_.emplace(in_.side.machine(), *owner_, in_.kept()); }
+  void start(stage_trainer&) override { work_.emplace(executor_of(in_.side), *owner_, in_.kept()); }
   treatment how() override {
     return {.name = "side work always on", .begin = [this] { work_->resume(); }, .end = [this] { work_->pause(); }};
   }

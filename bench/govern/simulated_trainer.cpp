@@ -59,14 +59,14 @@ constexpr std::array trainers{
                    .later_slowdown = 0.002,
                    .half = 0.007,
                    .later_half = 0.001},
-    trainer_traits{.name = "slight, as supposed", .slowdown = 0.002, .supposed = 0.002},
-    trainer_traits{.name = "usual, as supposed", .supposed = 0.02},
-    trainer_traits{.name = "devoured, as supposed", .slowdown = 0.5, .supposed = 0.5},
-    trainer_traits{.name = "devoured, tripled, as supposed", .slowdown = 2, .supposed = 2},
-    trainer_traits{.name = "hungry, supposed slight", .slowdown = 0.08, .supposed = 0.002},
-    trainer_traits{.name = "devoured, supposed slight", .slowdown = 0.5, .supposed = 0.002},
-    trainer_traits{.name = "slight, supposed hungry", .slowdown = 0.002, .supposed = 0.08},
-    trainer_traits{.name = "slight, supposed devouring", .slowdown = 0.002, .supposed = 0.5},
+    trainer_traits{.name = "slight, as supposed", .slowdown = 0.002, .assumed = 0.002},
+    trainer_traits{.name = "usual, as supposed", .assumed = 0.02},
+    trainer_traits{.name = "devoured, as supposed", .slowdown = 0.5, .assumed = 0.5},
+    trainer_traits{.name = "devoured, tripled, as supposed", .slowdown = 2, .assumed = 2},
+    trainer_traits{.name = "hungry, supposed slight", .slowdown = 0.08, .assumed = 0.002},
+    trainer_traits{.name = "devoured, supposed slight", .slowdown = 0.5, .assumed = 0.002},
+    trainer_traits{.name = "slight, supposed hungry", .slowdown = 0.002, .assumed = 0.08},
+    trainer_traits{.name = "slight, supposed devouring", .slowdown = 0.002, .assumed = 0.5},
 };
 
 // Means of two steps of the stage of scripts/measure_stage.py without side work, in milliseconds: one NVIDIA H100,
@@ -125,9 +125,9 @@ std::span<trainer_traits const> simulated_trainers() { return trainers; }
 governed_run run_governed(trainer_traits const& trainer, double max_slowdown, std::uint64_t steps, std::uint64_t seed) {
   step_times times{trainer, steps, seed};
   std::size_t const count = trainer.other_rank < 0 ? 1 : 2;
-  std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .trainer = seed}});
-  if (trainer.supposed >= 0) {
-    for (governor& rank : ranks) rank.suppose(kind, {trainer.supposed});
+  std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .draw_seed = seed}});
+  if (trainer.assumed >= 0) {
+    for (governor& rank : ranks) rank.assume_slowdown(kind, {trainer.assumed});
   }
   std::vector<double> took_ns;
   governed_run found;

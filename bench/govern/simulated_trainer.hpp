@@ -20,7 +20,7 @@ struct trainer_traits {
   double doubled = 0;          // share of steps that take twice as long
   double first = 1;            // how much longer the first step takes
   double pause = 0;            // of so many steps, after a quarter
-  double supposed = -1;        // slowdown that the governor is told beforehand; below 0: nothing
+  double assumed = -1;         // slowdown that the governor is told beforehand; below 0: nothing
   double half = -1;            // slowdown with half of the blocks; below 0: they cannot be halved
   double later_half = -1;      // from the middle of the run on
   std::uint64_t dear = 0;      // the first so many steps with side work are longer still

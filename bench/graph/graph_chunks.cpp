@@ -101,23 +101,23 @@ void print(bench::chunk_lengths const& of) {
 
 void measure(std::string const& request, int runs, executor_kind kind) {
   task_request const asked = parse_task(request, known_tasks(), library_task);
-  auto const machine = make_executor({.kind = kind, .rooms = 0, .solo = true});
-  machine->adopt_thread();
+  auto const executor = make_executor({.kind = kind, .reserved_groups = 0, .solo = true});
+  executor->adopt_thread();
   std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
-  owner->prepare(*machine);
-  machine_array<chunk_times> const times{*machine, 1};
+  owner->prepare(*executor);
+  device_array<chunk_times> const times{*executor, 1};
   job_description const what = timed(owner->describe(), times.data());
   solo_run last;
   for (int run = 0; run <= runs; ++run) {
     owner->reset();
-    last = run_to_end(what, *machine);
+    last = run_to_end(what, *executor);
     if (!last.finished) throw std::runtime_error{"the job did not finish"};
-    if (run == 0) machine->fill_zero(times.data(), times.bytes());  // that one warms up
+    if (run == 0) executor->fill_zero(times.data(), times.bytes());  // that one warms up
   }
   verification const verdict = owner->verify();
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
   auto const found = std::make_unique<chunk_times>();
-  machine->read(found.get(), times.data(), times.bytes());
+  executor->read(found.get(), times.data(), times.bytes());
   std::printf("{\"task\": \"%s\", \"runs\": %d, \"phases\": %llu, ", request.c_str(), runs,
               static_cast<unsigned long long>(last.phases));
   print(all_of(*found));

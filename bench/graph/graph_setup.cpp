@@ -61,7 +61,7 @@ bench::random_texts const& texts() {
 
 /// An owner that is ready, and the machine that its arrays are on.
 struct ready_task {
-  std::unique_ptr<executor> machine;
+  std::unique_ptr<lull::executor> executor;
   std::unique_ptr<task_owner> owner;
 };
 
@@ -71,7 +71,7 @@ ready_task prepare(set_up const& what, std::string const& path) {
   values.set(what.option, path);
   ready_task made{make_executor({.kind = executor_kind::threads}), entry.make(values)};
   made.owner->needs(executor_kind::threads);
-  made.owner->prepare(*made.machine);
+  made.owner->prepare(*made.executor);
   return made;
 }
 

@@ -44,9 +44,12 @@ struct phase {
 
 class plain_run {
  public:
-  plain_run(executor& machine, job_description const& what)
-      : machine_(machine), what_(what), stream_(machine.plain_stream()), word_(machine.map(sizeof(std::uint64_t))) {}
-  ~plain_run() { machine_.unmap(word_, sizeof(std::uint64_t)); }
+  plain_run(executor& executor, job_description const& what)
+      : executor_(executor),
+        what_(what),
+        stream_(executor.plain_stream()),
+        word_(executor.map(sizeof(std::uint64_t))) {}
+  ~plain_run() { executor_.unmap(word_, sizeof(std::uint64_t)); }
 
   /// Twice: other items than a phase has would go beyond arrays.
   void learn(task_owner& owner) {
@@ -61,8 +64,8 @@ class plain_run {
     return stream_timer{}.ms(stream, [&] {
       std::optional<position> ended;
       for (phase const& each : phases_) {
-        if (advances) machine_.plain_between(stream_, what_.type.cuda, what_.functor, ended, each.at, {});
-        machine_.plain_phase(stream_, what_.type.cuda, what_.functor, {each.at, 0, each.items}, what_.grain);
+        if (advances) executor_.plain_between(stream_, what_.type.cuda, what_.functor, ended, each.at, {});
+        executor_.plain_phase(stream_, what_.type.cuda, what_.functor, {each.at, 0, each.items}, what_.grain);
         ended = each.at;
       }
     });
@@ -73,20 +76,20 @@ class plain_run {
     std::vector<phase> found;
     std::optional<position> ended;
     for (position next;;) {
-      machine_.plain_between(stream_, what_.type.cuda, what_.functor, ended, next, word_);
-      machine_.synchronize(stream_);
-      std::uint64_t const items = machine_.load_mapped(word_.host);
+      executor_.plain_between(stream_, what_.type.cuda, what_.functor, ended, next, word_);
+      executor_.synchronize(stream_);
+      std::uint64_t const items = executor_.load_mapped(word_.host);
       if (items == finished) return found;
       if (items == starved) throw std::runtime_error{"the task waits for input"};
       found.push_back({next, items});
-      machine_.plain_phase(stream_, what_.type.cuda, what_.functor, {next, 0, items}, what_.grain);
+      executor_.plain_phase(stream_, what_.type.cuda, what_.functor, {next, 0, items}, what_.grain);
       ended = next;
       next = next.step + 1 < what_.type.cuda.shape.steps ? position{next.round, next.step + 1}
                                                          : position{next.round + 1, 0};
     }
   }
 
-  executor& machine_;
+  executor& executor_;
   job_description const& what_;
   stream_handle stream_;
   mapped_memory word_;
@@ -96,8 +99,8 @@ class plain_run {
 double copied_bytes_per_s() {
   constexpr std::size_t bytes = std::size_t{1} << 30;
   timed_stream stream;
-  device_memory const from{bytes};
-  device_memory const to{bytes};
+  device_buffer const from{bytes};
+  device_buffer const to{bytes};
   double best = 0;
   for (int run = 0; run < 10; ++run) {
     LULL_CUDA(cudaMemsetAsync(from.get(), run + 1, bytes, stream.get()));
@@ -108,8 +111,8 @@ double copied_bytes_per_s() {
   return best;
 }
 
-double worker_ms(executor& machine, job_description const& what, solo_run& last) {
-  last = run_to_end(what, machine);
+double worker_ms(executor& executor, job_description const& what, solo_run& last) {
+  last = run_to_end(what, executor);
   if (!last.finished) throw std::runtime_error{"the job did not finish"};
   return static_cast<double>(last.time.count()) / 1e6;
 }
@@ -133,13 +136,13 @@ struct timed_runs {
 
 void measure(std::string const& request, int pairs, std::string_view between) {
   task_request const asked = parse_task(request, known_tasks(), library_task);
-  auto const machine = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
+  auto const executor = make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true});
   std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
-  owner->prepare(*machine);
+  owner->prepare(*executor);
   job_description const what = owner->describe();
-  std::uint64_t const blocks = machine->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
+  std::uint64_t const blocks = executor->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
   bool const is_plain = between != "none";
-  plain_run plain{*machine, what};
+  plain_run plain{*executor, what};
   if (is_plain) plain.learn(*owner);
   std::vector<bench::task_textbook> const textbooks = textbooks_of(asked);
   timed_runs by_kernels;
@@ -155,11 +158,11 @@ void measure(std::string const& request, int pairs, std::string_view between) {
     if (is_plain) by_kernels.ms.push_back(plain.ms(between == "always"));
     for (std::size_t i = 0; i < textbooks.size(); ++i) by_textbooks[i].ms.push_back(textbooks[i].kernels->run());
     owner->reset();
-    by_worker.ms.push_back(worker_ms(*machine, what, last));
+    by_worker.ms.push_back(worker_ms(*executor, what, last));
   }
   verification const verdict = owner->verify();
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
-  for (bench::task_textbook const& each : textbooks) bench::compare(each, *machine, *owner);
+  for (bench::task_textbook const& each : textbooks) bench::compare(each, *executor, *owner);
   double const worker = by_worker.median();
   std::printf(
       "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %llu, \"items\": %llu, \"blocks\": %llu",

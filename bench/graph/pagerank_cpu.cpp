@@ -117,9 +117,9 @@ class plain_loop {
 class contest {
  public:
   contest(std::int64_t scale, unsigned threads)
-      : machine_(make_executor({.kind = executor_kind::threads, .processors = static_cast<int>(threads)})) {
+      : executor_(make_executor({.kind = executor_kind::threads, .processors = static_cast<int>(threads)})) {
     csr const graph = generate_kronecker({.scale = static_cast<unsigned>(scale)});
-    arrays_ = std::make_unique<pagerank_arrays<pagerank>>(*machine_, graph,
+    arrays_ = std::make_unique<pagerank_arrays<pagerank>>(*executor_, graph,
                                                           pagerank_settings{.tolerance = 1e-30, .sweeps = sweeps});
     plain_ = std::make_unique<plain_loop>(arrays_->task(), transpose(graph), threads);
   }
@@ -130,7 +130,7 @@ class contest {
   }
   double lull_ms() {
     arrays_->reset();
-    solo_run const done = run_to_end(describe(arrays_->task(), "pagerank"), *machine_);
+    solo_run const done = run_to_end(describe(arrays_->task(), "pagerank"), *executor_);
     return std::chrono::duration<double, std::milli>(done.time).count();
   }
   /// L1 distance of the two versions' ranks; both were run once.
@@ -147,7 +147,7 @@ class contest {
   }
 
  private:
-  std::unique_ptr<executor> machine_;
+  std::unique_ptr<executor> executor_;
   std::unique_ptr<pagerank_arrays<pagerank>> arrays_;
   std::unique_ptr<plain_loop> plain_;
 };

@@ -47,8 +47,8 @@ NppStreamContext context_of(cudaStream_t stream) {
 
 }  // namespace
 
-npp_resize::npp_resize(executor& machine, npp_filter filter, std::span<image const> pictures, image_shape const& out)
-    : machine_(machine),
+npp_resize::npp_resize(executor& executor, npp_filter filter, std::span<image const> pictures, image_shape const& out)
+    : executor_(executor),
       filter_(filter),
       in_shape_(pictures.front().shape),
       out_shape_(out),
@@ -56,20 +56,20 @@ npp_resize::npp_resize(executor& machine, npp_filter filter, std::span<image con
   trainer::load();
   for (image const& each : pictures) {
     if (each.shape != in_shape_) throw usage_error{"npp_resize: pictures of one shape are wanted"};
-    in_.emplace_back(machine, std::span<std::uint8_t const>{each.pixels});
-    out_.emplace_back(machine, out.bytes());
+    in_.emplace_back(executor, std::span<std::uint8_t const>{each.pixels});
+    out_.emplace_back(executor, out.bytes());
   }
   if (filter == npp_filter::lanczos_advanced) {
     int bytes = 0;
     check(nppiResizeAdvancedGetBufferHostSize_8u_C1R(size_of(in_shape_), size_of(out), &bytes,
                                                      NPPI_INTER_LANCZOS3_ADVANCED),
           "buffer size");
-    scratch_ = {machine, static_cast<std::size_t>(bytes)};
+    scratch_ = {executor, static_cast<std::size_t>(bytes)};
   }
 }
 
 void npp_resize::add_logo(image const& logo, double opacity, std::uint32_t x, std::uint32_t y) {
-  logo_ = {machine_, std::span<std::uint8_t const>{logo.pixels}};
+  logo_ = {executor_, std::span<std::uint8_t const>{logo.pixels}};
   logo_shape_ = logo.shape;
   logo_alpha_ = static_cast<std::uint8_t>(std::lround(opacity * 255));
   logo_at_ = y * out_shape_.row_bytes() + x * out_shape_.pixel_bytes();

@@ -26,7 +26,7 @@ enum class npp_filter {
 /// A batch of pictures of one shape on the GPU, resized by NPP, a call a picture, on a stream that may use all SMs.
 class npp_resize {
  public:
-  npp_resize(executor& machine, npp_filter filter, std::span<image const> pictures, image_shape const& out);
+  npp_resize(executor& executor, npp_filter filter, std::span<image const> pictures, image_shape const& out);
 
   /// Lays this over each result: opaque but for one opacity, 3 channels, at x, y of the result. Call before the first
   /// `ms`.
@@ -41,14 +41,14 @@ class npp_resize {
  private:
   void enqueue(std::size_t which);
 
-  executor& machine_;
+  executor& executor_;
   npp_filter filter_;
   image_shape in_shape_;
   image_shape out_shape_;
-  std::vector<machine_array<std::uint8_t>> in_;
-  std::vector<machine_array<std::uint8_t>> out_;
-  machine_array<std::uint8_t> scratch_;
-  machine_array<std::uint8_t> logo_;
+  std::vector<device_array<std::uint8_t>> in_;
+  std::vector<device_array<std::uint8_t>> out_;
+  device_array<std::uint8_t> scratch_;
+  device_array<std::uint8_t> logo_;
   image_shape logo_shape_;
   std::uint8_t logo_alpha_ = 0;
   std::size_t logo_at_ = 0;  // byte of a result

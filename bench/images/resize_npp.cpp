@@ -86,14 +86,14 @@ class contest {
       : what_(what),
         out_{width, width * 9 / 16, what.channels, 8},
         in_(photographs_of(what.channels)),
-        machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
-    machine_->adopt_thread();
+        executor_(make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true})) {
+    executor_->adopt_thread();
     if (what.logo) logo_ = bench::photograph(256, 128, 3, 99);
     resize_plan made{in_.front().shape, out_, what.ours, 0, 0};
     made.logo_x = static_cast<std::int32_t>(out_.width - place.margin) - 256;
     made.logo_y = static_cast<std::int32_t>(out_.height - place.margin) - 128;
     grain_ = made.grain();
-    buffers_.emplace(*machine_, 1, pictures * made.bytes());
+    buffers_.emplace(*executor_, 1, pictures * made.bytes());
     std::vector<std::vector<unsigned char>> staged;
     std::vector<picture_buffers::given> given;
     for (image const& each : in_) {
@@ -104,9 +104,9 @@ class contest {
     for (auto const& bytes : staged) given.push_back({made, bytes});
     buffers_->put(0, given);
     buffers_->settle();
-    logo_pixels_ = {*machine_, std::span<logo_ref::pixel const>{what.logo ? weighed(logo_, place.opacity)
-                                                                          : std::vector<logo_ref::pixel>(1)}};
-    npp_.emplace(*machine_, what.theirs, in_, out_);
+    logo_pixels_ = {*executor_, std::span<logo_ref::pixel const>{what.logo ? weighed(logo_, place.opacity)
+                                                                           : std::vector<logo_ref::pixel>(1)}};
+    npp_.emplace(*executor_, what.theirs, in_, out_);
     if (what.logo)
       npp_->add_logo(logo_, place.opacity, static_cast<std::uint32_t>(made.logo_x),
                      static_cast<std::uint32_t>(made.logo_y));
@@ -118,7 +118,7 @@ class contest {
     bench::resize_unfed const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
     job_description work = describe(task, "resize_unfed");
     work.grain = grain_;
-    solo_run const done = run_to_end(work, *machine_, {.at_most = max_time});
+    solo_run const done = run_to_end(work, *executor_, {.at_most = max_time});
     if (!done.finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }
@@ -140,10 +140,10 @@ class contest {
   image_shape const out_;
   std::uint32_t grain_ = 1;
   std::vector<image> const& in_;
-  std::unique_ptr<executor> machine_;
+  std::unique_ptr<executor> executor_;
   image logo_;
   std::optional<picture_buffers> buffers_;
-  machine_array<logo_ref::pixel> logo_pixels_;
+  device_array<logo_ref::pixel> logo_pixels_;
   std::optional<bench::npp_resize> npp_;
 };
 

@@ -24,14 +24,14 @@ constexpr double min_psnr = 50;  // dB, as the task's own owner asks
 
 unfed_images::unfed_images(unfed_wishes wishes, task_type type) : wishes_(std::move(wishes)), type_(type) {}
 
-void unfed_images::prepare(executor& machine) {
+void unfed_images::prepare(executor& executor) {
   std::size_t largest = 0;
   for (picture_wish const& each : wishes_.pictures) {
     largest = std::max(largest, plan_of(each).bytes());
     grain_ = std::min(grain_, plan_of(each).grain());
   }
-  buffers_.emplace(machine, static_cast<std::uint32_t>(batches()), largest * pictures_a_batch);
-  logo_pixels_ = {machine, std::span<logo_ref::pixel const>{weighed(wishes_.logo, wishes_.place.opacity)}};
+  buffers_.emplace(executor, static_cast<std::uint32_t>(batches()), largest * pictures_a_batch);
+  logo_pixels_ = {executor, std::span<logo_ref::pixel const>{weighed(wishes_.logo, wishes_.place.opacity)}};
   auto at = wishes_.pictures.begin();
   for (std::uint64_t batch = 0; batch < batches(); ++batch) {
     std::vector<std::vector<unsigned char>> staged;

@@ -39,7 +39,7 @@ class unfed_images final : public task_owner {
   /// `type`: that of resize_unfed; none for who runs the task wrapped in another, and knows the type of that.
   unfed_images(unfed_wishes wishes, task_type type);
 
-  void prepare(executor& machine) override;
+  void prepare(executor& executor) override;
   job_description describe() const override;
   /// The task reads what it was given, or has written in the same run.
   void reset() override {}
@@ -56,7 +56,7 @@ class unfed_images final : public task_owner {
   task_type const type_;
   std::uint32_t grain_ = std::numeric_limits<std::uint32_t>::max();
   std::optional<picture_buffers> buffers_;
-  machine_array<logo_ref::pixel> logo_pixels_;
+  device_array<logo_ref::pixel> logo_pixels_;
 };
 
 }  // namespace lull::bench

@@ -57,9 +57,9 @@ class contest {
         in_(fs::path{given.folder} / "in"),
         out_(fs::path{given.folder} / "out"),
         limit_out_(fs::path{given.folder} / "limit"),
-        machine_(make_executor({.kind = given.executor == "cuda" ? executor_kind::cuda : executor_kind::threads,
-                                .rooms = 0,
-                                .solo = true})) {
+        executor_(make_executor({.kind = given.executor == "cuda" ? executor_kind::cuda : executor_kind::threads,
+                                 .reserved_groups = 0,
+                                 .solo = true})) {
     for (fs::path const& each : {in_, out_, limit_out_}) {
       fs::remove_all(each);
       fs::create_directories(each);
@@ -85,10 +85,10 @@ class contest {
     values.set("width", std::to_string(given_.to));
     values.set("threads", std::to_string(given_.threads));
     auto const begin = watch::now();
-    machine_->adopt_thread();
+    executor_->adopt_thread();
     auto const owner = entry.make(values);
-    owner->prepare(*machine_);
-    solo_run const done = run_to_end(*owner, *machine_, {.at_most = std::chrono::nanoseconds::max()});
+    owner->prepare(*executor_);
+    solo_run const done = run_to_end(*owner, *executor_, {.at_most = std::chrono::nanoseconds::max()});
     double const took = seconds_since(begin);
     if (!done.finished || owner->failures() != 0)
       throw device_error{0, "the job did not finish all files", "images", in_.string()};
@@ -121,7 +121,7 @@ class contest {
   fs::path const in_;
   fs::path const out_;
   fs::path const limit_out_;
-  std::unique_ptr<executor> machine_;
+  std::unique_ptr<executor> executor_;
   std::vector<image> results_;
 };
 

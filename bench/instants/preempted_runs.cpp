@@ -11,12 +11,12 @@
 
 namespace lull::bench {
 
-preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_wish const& wish) {
+preempted_runs preempt_at_random(task_owner& owner, executor& executor, instants_wish const& wish) {
   using clock = std::chrono::steady_clock;
-  compared_arrays const arrays{owner, machine};
+  compared_arrays const arrays{owner, executor};
   compared_arrays::contents const before = arrays.read();
   std::string const time = format_duration(wish.at_most);
-  if (!run_to_end(owner, machine, {.at_most = wish.at_most}).finished)
+  if (!run_to_end(owner, executor, {.at_most = wish.at_most}).finished)
     throw limit_error{"uninterrupted, the task does not end within " + time + ": ask less of it, or give more time"};
   verification const judged = owner.verify();
   if (!judged.ok) throw std::runtime_error{"the uninterrupted run came to a wrong result: " + judged.message};
@@ -29,7 +29,7 @@ preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_
     arrays.poison(before, expected, 0xa5 + static_cast<unsigned>(found.runs));
     owner.reset();
     solo_run const one = run_to_end(
-        owner, machine,
+        owner, executor,
         {.bubble = wish.shortest, .max_bubble = wish.longest, .seed = seeds(), .at_most = end - clock::now()});
     found.instants += one.drains.size();
     found.bubbles += one.bubbles;

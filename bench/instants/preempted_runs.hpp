@@ -36,6 +36,6 @@ struct preempted_runs {
 /// many were cut as are wished for or a run differs. What a run leaves out shows: arrays are poisoned before each. The
 /// owner is prepared, and at the start. Throws what `run_to_end` throws, std::runtime_error for an uninterrupted result
 /// that is wrong, and limit_error where the time is over.
-preempted_runs preempt_at_random(task_owner& owner, executor& machine, instants_wish const& wish);
+preempted_runs preempt_at_random(task_owner& owner, executor& executor, instants_wish const& wish);
 
 }  // namespace lull::bench

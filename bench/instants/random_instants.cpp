@@ -41,7 +41,7 @@ std::unique_ptr<task_owner> owner_of(std::string const& task) {
 }
 
 std::unique_ptr<executor> machine_of(std::string const& kind) {
-  executor_options options{.kind = executor_kind::cuda, .rooms = 0, .solo = true};
+  executor_options options{.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true};
   if (kind == "threads") {
     options.kind = executor_kind::threads;
     // a core is left to the host, which closes
@@ -51,11 +51,11 @@ std::unique_ptr<executor> machine_of(std::string const& kind) {
 }
 
 int run(arguments const& given) {
-  std::unique_ptr<executor> const machine = machine_of(given.executor);
-  machine->adopt_thread();
+  std::unique_ptr<executor> const executor = machine_of(given.executor);
+  executor->adopt_thread();
   std::unique_ptr<task_owner> const owner = owner_of(given.task);
-  owner->prepare(*machine);
-  bench::preempted_runs const found = bench::preempt_at_random(*owner, *machine, given.wish);
+  owner->prepare(*executor);
+  bench::preempted_runs const found = bench::preempt_at_random(*owner, *executor, given.wish);
   bool const equal = found.difference.empty();
   nlohmann::ordered_json const said{{"name", "random_instants"},
                                     {"task", given.task},

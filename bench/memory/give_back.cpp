@@ -85,17 +85,17 @@ int run(double gigabytes, int times) {
   auto const bytes = static_cast<std::size_t>(gigabytes * 1e9);
   trainer::load();
   auto const pinning = watch::now();
-  runtime side{{.machine = {.kind = executor_kind::cuda},
+  runtime side{{.executor = {.kind = executor_kind::cuda},
                 .saved_bytes = bytes + (std::size_t{64} << 20),
                 .tasks = {type_of<compute_task>()},
                 .log = bench::log_line}};
   double const start_ms = ms_since(pinning);
   auto const memory = std::make_shared<job_memory>();
   auto const allocating = watch::now();
-  machine_array<char> array;
+  device_array<char> array;
   {
     job_memory::scope const its{memory};
-    array = machine_array<char>{side.machine(), bytes};
+    array = device_array<char>{side.memory(), bytes};
   }
   double const allocate_ms = ms_since(allocating);
   job_description what =
@@ -120,7 +120,7 @@ int run(double gigabytes, int times) {
       std::this_thread::sleep_for(200ms);
       trainer.take();
       auto const begin = watch::now();
-      std::uint64_t const given = side.give_back(1, at_most);
+      std::uint64_t const given = side.memory().give_back(1, at_most);
       found.gone.push_back(ms_since(begin));
       auto const [launch, turn] = trainer.take();
       found.launch = std::max(found.launch, launch);

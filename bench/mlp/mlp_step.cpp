@@ -35,15 +35,16 @@ constexpr int runs = 9;
 class uninterrupted {
  public:
   double us_of(job_description const& what) {
-    solo_run const done = run_to_end(what, *machine_);
+    solo_run const done = run_to_end(what, *executor_);
     if (!done.finished) throw std::runtime_error{"the job did not finish"};
     return static_cast<double>(done.time.count()) / 1e3;
   }
-  executor& machine() { return *machine_; }
-  std::uint64_t blocks_of(job_description const& what) { return machine_->load(what.type.cuda, 0).blocks; }
+  lull::executor& executor() { return *executor_; }
+  std::uint64_t blocks_of(job_description const& what) { return executor_->load(what.type.cuda, 0).blocks; }
 
  private:
-  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
+  std::unique_ptr<lull::executor> executor_ =
+      make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true});
 };
 
 struct figures {
@@ -68,7 +69,7 @@ class training {
         .epochs = epochs_, .batch = batch, .scale = 1.0f / 16, .precision = mlp_precision::bf16};
     std::vector<std::uint32_t> const sizes{all.features, hidden, hidden, all.classes};
     static_assert(layers == 2);
-    arrays_ = std::make_unique<mlp_arrays>(where.machine(), first_layers(sizes, 1), table, row_table{}, settings);
+    arrays_ = std::make_unique<mlp_arrays>(where.executor(), first_layers(sizes, 1), table, row_table{}, settings);
   }
 
   figures run() {

@@ -33,7 +33,7 @@ struct options {
   std::string dtype = "bf16";
   bool graph = false;
   bench::stage_size size;
-  int rooms = -1;  // as measured
+  int reserved_groups = -1;  // as measured
   int rest_us = static_cast<int>(default_rest_before_close / 1us);
   int min_bubble_us = static_cast<int>(default_min_bubble / 1us);
   int scopes = 12;
@@ -42,9 +42,9 @@ struct options {
   int limit = 95;
 };
 
-nlohmann::json describe(room_need const& need, int kept) {
+nlohmann::json describe(exchange_need const& need, int kept) {
   return {{"kept_off", kept},
-          {"measured", need.rooms},
+          {"measured", need.reserved_groups},
           {"kernels", need.kernels},
           {"resident", need.resident},
           {"channels", need.largest.blocks},
@@ -144,10 +144,11 @@ nlohmann::json of_task(std::vector<std::vector<nlohmann::json>> const& told) {
   return made;
 }
 
-bench::pipeline_scope_settings settings_of(options const& with, std::string const& task, int rooms, int scope) {
+bench::pipeline_scope_settings settings_of(options const& with, std::string const& task, int reserved_groups,
+                                           int scope) {
   return {.task = bench::work_kinds().at(task),
           .graph = with.graph,
-          .rooms = rooms,
+          .reserved_groups = reserved_groups,
           .min_bubble = std::chrono::microseconds{with.min_bubble_us},
           .rest_before_close = std::chrono::microseconds{with.rest_us},
           .seconds = with.seconds,
@@ -185,14 +186,14 @@ bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   stage.exchange(stage.stream());
   stage.finish(60s);
 
-  room_need const need = measure_rooms(
+  exchange_need const need = measure_reserved_groups(
       me.local, [&](stream_handle stream) { stage.exchange(static_cast<cudaStream_t>(stream)); }, resident);
   std::fprintf(stderr, "rank %d: %s\n", me.rank, need.text.c_str());
-  int const rooms = with.rooms >= 0 ? with.rooms : need.rooms;
+  int const reserved_groups = with.reserved_groups >= 0 ? with.reserved_groups : need.reserved_groups;
   std::map<std::string, std::vector<std::vector<nlohmann::json>>> told;
   for (int scope = 0; scope < with.scopes; ++scope) {
     for (std::string const& task : with.tasks) {
-      auto const mine = measure_pipeline_scope(stage, me, meeting, settings_of(with, task, rooms, scope));
+      auto const mine = measure_pipeline_scope(stage, me, meeting, settings_of(with, task, reserved_groups, scope));
       told[task].push_back(to_first(meeting, mine));
     }
   }
@@ -203,7 +204,7 @@ bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   LULL_CUDA(cudaGetDeviceProperties(&about, me.local));
   made["gpu"] = about.name;
   made["rank_count"] = me.world;
-  made["rooms"] = describe(need, rooms);
+  made["reserved_groups"] = describe(need, reserved_groups);
   for (auto const& [task, scopes] : told) made["tasks"][task] = of_task(scopes);
   std::printf("%s\n", made.dump(1).c_str());
   std::fflush(stdout);
@@ -243,7 +244,8 @@ int main(int argc, char** argv) {
   app.add_option("--verify-steps", with.verify_steps, "whose results are compared, in the first scope; 0: none")
       ->check(CLI::Range(0, 100'000));
   app.add_option("--limit", with.limit, "the process ends after so many seconds")->check(CLI::Range(10, 3600));
-  app.add_option("--rooms", with.rooms, "groups of SMs kept off; left out: as measured")->check(CLI::Range(0, 14));
+  app.add_option("--reserved-groups", with.reserved_groups, "groups of SMs kept off; left out: as measured")
+      ->check(CLI::Range(0, 14));
   app.add_option("--min-bubble-us", with.min_bubble_us, "no side work where bubbles are shorter")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000));

@@ -159,7 +159,7 @@ struct bubble_sums {
     }
     at.us.push_back(static_cast<double>(one.length.count()) / 1e3);
     ms += static_cast<double>(one.length.count()) / 1e6;
-    worked_ms += over_machine(one, &bubble_record::stay_ns) / 1e6;
+    worked_ms += over_executor(one, &bubble_record::stay_ns) / 1e6;
   }
   nlohmann::json told() const {
     nlohmann::json by_site = nlohmann::json::object();
@@ -187,14 +187,14 @@ void long_bubble(stage& trained, runtime& side, std::uint64_t ns) {
 }
 
 runtime_options options_of(rank_place const& me, pipeline_scope_settings const& with) {
-  return {.machine = {.kind = executor_kind::cuda, .device = me.local, .rooms = with.rooms},
+  return {.executor = {.kind = executor_kind::cuda, .device = me.local, .reserved_groups = with.reserved_groups},
           .mode = runtime_mode::on,
-          .min_bubble = with.min_bubble,
-          .rest_before_close = with.rest_before_close,
           .tasks = {type_of(with.task)},
-          .log = [rank = me.rank](std::string_view line) {
-            std::fprintf(stderr, "rank %d: %.*s\n", rank, static_cast<int>(line.size()), line.data());
-          }};
+          .log =
+              [rank = me.rank](std::string_view line) {
+                std::fprintf(stderr, "rank %d: %.*s\n", rank, static_cast<int>(line.size()), line.data());
+              },
+          .tuning = {.min_bubble = with.min_bubble, .rest_before_close = with.rest_before_close}};
 }
 
 }  // namespace
@@ -202,7 +202,7 @@ runtime_options options_of(rank_place const& me, pipeline_scope_settings const& 
 nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rendezvous& meeting,
                                       pipeline_scope_settings const& with) {
   runtime side{options_of(me, with)};
-  gpu_samples gpu{side.machine().place().pci_bus_id};
+  gpu_samples gpu{executor_of(side).place().pci_bus_id};
   endless_work const work{side, with.task};
   wait_until_ready(side, trained.stream());
   meeting.barrier();
@@ -227,7 +227,7 @@ nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rend
   meeting.barrier();
   auto const speed = solo_items_per_ns(account, [&](std::uint64_t ns) { long_bubble(trained, side, ns); });
 
-  placement const place = side.machine().place();
+  placement const place = executor_of(side).place();
   made["none_ms"] = times.none_ms;
   made["worker_ms"] = times.worker_ms;
   made["steps_with_worker"] = group_steps * (times.worker_ms.size() + quartet / 2);

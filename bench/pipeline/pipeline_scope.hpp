@@ -14,8 +14,8 @@ namespace lull::bench {
 
 struct pipeline_scope_settings {
   work_kind task = work_kind::compute;
-  bool graph = false;  // each rank captures its step and replays it
-  int rooms = 0;       // groups of SMs kept off
+  bool graph = false;       // each rank captures its step and replays it
+  int reserved_groups = 0;  // groups of SMs kept off
   std::chrono::nanoseconds min_bubble = default_min_bubble;
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
   double seconds = 0;    // of groups; twelve of them are measured in any case

@@ -30,8 +30,8 @@ std::size_t layers_of_a_virtual_stage(stage_size const& size, schedule_kind sche
 
 std::uint64_t bytes_of(number_kind numbers) { return numbers == number_kind::bf16 ? 2 : 4; }
 
-std::vector<device_memory> arrays(std::size_t count, std::uint64_t values, number_kind numbers) {
-  std::vector<device_memory> made;
+std::vector<device_buffer> arrays(std::size_t count, std::uint64_t values, number_kind numbers) {
+  std::vector<device_buffer> made;
   for (std::size_t i = 0; i < count; ++i) made.emplace_back(values * bytes_of(numbers));
   return made;
 }
@@ -71,8 +71,8 @@ stage::stage(rank_place const& me, rendezvous& meeting, stage_size size, schedul
 
 template <class Work>
 void stage::for_each_array(Work work) {
-  auto const visit = [&](std::vector<device_memory> const& all, std::uint64_t values) {
-    for (device_memory const& each : all) work(each.get(), values);
+  auto const visit = [&](std::vector<device_buffer> const& all, std::uint64_t values) {
+    for (device_buffer const& each : all) work(each.get(), values);
   };
   for (layer_arrays const& virtual_stage : virtual_stages_) {
     visit(virtual_stage.weights, size_.weights());

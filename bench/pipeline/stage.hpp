@@ -63,10 +63,10 @@ class stage {
  private:
   /// Of (width, width) are weights and slopes, of (tokens, width) the others.
   struct layer_arrays {
-    std::vector<device_memory> weights;      // (layers,)
-    std::vector<device_memory> slopes;       // (layers,)
-    std::vector<device_memory> activations;  // (microbatches × (layers + 1),): what comes in, what each layer makes
-    std::vector<device_memory> gradients;    // (microbatches × (layers + 1),): of the same
+    std::vector<device_buffer> weights;      // (layers,)
+    std::vector<device_buffer> slopes;       // (layers,)
+    std::vector<device_buffer> activations;  // (microbatches × (layers + 1),): what comes in, what each layer makes
+    std::vector<device_buffer> gradients;    // (microbatches × (layers + 1),): of the same
     std::vector<cuda_event> made;            // (microbatches,): what is to be sent
     bool has_slopes = false;                 // of the step that is enqueued
   };
@@ -98,7 +98,7 @@ class stage {
   cuda_stream train_;
   cuda_stream sends_;
   trainer::blas blas_;
-  device_memory sum_;  // (1,) u64
+  device_buffer sum_;  // (1,) u64
   std::vector<layer_arrays> virtual_stages_;
   cuda_event sent_;
 };

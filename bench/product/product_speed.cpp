@@ -41,15 +41,15 @@ void check(cublasStatus_t code, char const* call) {
 class bench_products {
  public:
   explicit bench_products(arguments const& given)
-      : given_(given), machine_(make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true})) {
+      : given_(given), executor_(make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true})) {
     std::size_t const elements = std::size_t{given.size} * given.size * given.count;
     a_ = random(elements, 1);
     b_ = random(elements, 2);
-    result_ = {*machine_, elements};
+    result_ = {*executor_, elements};
     of_.shape = {given.size, given.size, given.size, given.count};
     of_.a = operand_at(a_.data(), minor::depth, given.size, given.size);
     of_.b = operand_at(b_.data(), minor::depth, given.size, given.size);
-    maps_ = maps_of(*machine_, of_);
+    maps_ = maps_of(*executor_, of_);
     of_.maps = maps_.data();
     LULL_CUBLAS(cublasCreate(&blas_));
     LULL_CUBLAS(cublasSetStream(blas_, stream_.get()));
@@ -72,7 +72,7 @@ class bench_products {
     task.rounds = given_.rounds;
     job_description job = describe(task, "product");
     job.grain = given_.grain;
-    solo_run const done = run_to_end(job, *machine_);
+    solo_run const done = run_to_end(job, *executor_);
     if (!done.finished) throw std::runtime_error("a job did not finish");
     return tflops(static_cast<double>(done.time.count()) * 1e-9);
   }
@@ -94,27 +94,27 @@ class bench_products {
     return tflops(ms * 1e-3);
   }
 
-  std::uint64_t blocks() const { return machine_->load(type_of<plain_product>().cuda, 0).blocks; }
+  std::uint64_t blocks() const { return executor_->load(type_of<plain_product>().cuda, 0).blocks; }
 
  private:
   static constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
 
-  machine_array<bfloat16> random(std::size_t count, std::uint64_t seed) {
+  device_array<bfloat16> random(std::size_t count, std::uint64_t seed) {
     counter_random const numbers{seed, 0};
     std::vector<bfloat16> made(count);
     for (std::size_t i = 0; i < count; ++i) made[i] = bfloat16{static_cast<float>(numbers.at(i) >> 40) * 0x1p-23F - 1};
-    return {*machine_, std::span<bfloat16 const>{made}};
+    return {*executor_, std::span<bfloat16 const>{made}};
   }
 
   arguments const given_;
-  std::unique_ptr<executor> machine_;
-  machine_array<bfloat16> a_;
-  machine_array<bfloat16> b_;
-  machine_array<bfloat16> result_;
-  machine_array<tensor_map> maps_;
+  std::unique_ptr<executor> executor_;
+  device_array<bfloat16> a_;
+  device_array<bfloat16> b_;
+  device_array<bfloat16> result_;
+  device_array<tensor_map> maps_;
   large_product<minor::depth, minor::depth> of_;
   cublasHandle_t blas_ = nullptr;
-  device_memory workspace_{workspace_bytes};
+  device_buffer workspace_{workspace_bytes};
   timed_stream stream_;
 };
 

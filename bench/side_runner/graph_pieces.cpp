@@ -20,7 +20,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t timings = 5;  // of each piece; the first warms up
 
-std::vector<std::uint64_t> read(device_memory const& stamps_ns, std::size_t count, cudaStream_t stream) {
+std::vector<std::uint64_t> read(device_buffer const& stamps_ns, std::size_t count, cudaStream_t stream) {
   std::vector<std::uint64_t> values(count);
   LULL_CUDA(
       cudaMemcpyAsync(values.data(), stamps_ns.get(), count * sizeof(std::uint64_t), cudaMemcpyDeviceToHost, stream));
@@ -30,7 +30,7 @@ std::vector<std::uint64_t> read(device_memory const& stamps_ns, std::size_t coun
 
 std::vector<nanoseconds> node_times(segment_nodes const& nodes, cudaStream_t stream) {
   std::size_t const count = nodes.count() + std::size_t{1};
-  device_memory const stamps_ns{count * sizeof(std::uint64_t)};
+  device_buffer const stamps_ns{count * sizeof(std::uint64_t)};
   cuda_graph const run{nodes.stamped(static_cast<std::uint64_t*>(stamps_ns.get())).release()};
   for (int i = 0; i < 2; ++i) LULL_CUDA(cudaGraphLaunch(run.executable(), stream));
   return without_stamps(read(stamps_ns, count, stream));
@@ -120,7 +120,7 @@ graph_pieces::graph_pieces(cudaGraph_t graph, std::uint32_t count, nanoseconds w
 void graph_pieces::time_pieces() {
   cuda_stream const stream{priorities().lowest};
   std::size_t const count = pieces_.size() + 1;
-  device_memory const memory{count * sizeof(std::uint64_t)};
+  device_buffer const memory{count * sizeof(std::uint64_t)};
   auto* const stamps_ns = static_cast<std::uint64_t*>(memory.get());
   std::vector<std::array<nanoseconds, timings>> took(pieces_.size());
   for (std::size_t run = 0; run <= timings; ++run) {

@@ -85,24 +85,24 @@ task_type type_of(work_kind what, work_settings const& with) {
   }
 }
 
-endless_work::endless_work(runtime& side, work_kind what, work_settings const& with) : machine_(side.machine()) {
+endless_work::endless_work(runtime& side, work_kind what, work_settings const& with) : executor_(executor_of(side)) {
   switch (what) {
     case work_kind::compute:
-      from_ = machine_array<float>{machine_, 1};
+      from_ = device_array<float>{executor_, 1};
       description_ = with_compute(with.threads, [&]<class Task>(Task) {
         return describe(Task{from_.data(), endless, 1, with.fma});
       });
       break;
     case work_kind::streaming:
-      from_ = machine_array<float>{machine_, tiles * streaming_task::tile};
-      to_ = machine_array<float>{machine_, tiles * streaming_task::tile};
+      from_ = device_array<float>{executor_, tiles * streaming_task::tile};
+      to_ = device_array<float>{executor_, tiles * streaming_task::tile};
       trainer::fill_random_bf16(nullptr, from_.data(), from_.size() * 2, 7);
       description_ = describe(streaming_task{from_.data(), to_.data(), tiles, endless});
       break;
     default: {
       owned_work const asked = owned(what, with);
       owner_ = asked.entry.make(asked.values());
-      owner_->prepare(machine_);
+      owner_->prepare(executor_);
       description_ = owner_->describe();
     }
   }

@@ -46,13 +46,13 @@ class endless_work {
 
   /// Of its worker.
   std::uint64_t blocks() const {
-    return machine_.load(description_.type.cuda, description_.blocks_per_processor).blocks;
+    return executor_.load(description_.type.cuda, description_.blocks_per_processor).blocks;
   }
 
  private:
-  executor& machine_;
-  machine_array<float> from_;
-  machine_array<float> to_;
+  executor& executor_;
+  device_array<float> from_;
+  device_array<float> to_;
   std::unique_ptr<task_owner> owner_;
   job_description description_;
   std::vector<job> jobs_;

@@ -37,11 +37,11 @@ void await(job const& task, job_state state) {
 json run(arguments const& with) {
   trainer::load();
   cuda_stream const stream{0};
-  runtime side{{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<compute_task>()}}};
+  runtime side{{.executor = {.kind = executor_kind::cuda}, .tasks = {type_of<compute_task>()}}};
   std::chrono::seconds const time{with.seconds};
   auto const idle = [] { std::this_thread::sleep_for(10ms); };
   json found{{"every_us", with.every_us}, {"no_job_percent", bench::others_percent(time, idle)}};
-  machine_array<float> sink{side.machine(), 1};
+  device_array<float> sink{side.memory(), 1};
   job task = side.submit(describe(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}));
   await(task, job_state::placed);
   task.pause();
@@ -77,9 +77,9 @@ json run(arguments const& with) {
   };
   found["bubbles_percent"] = bench::others_percent(time, [&] { train(false); });
   marked("marked");
-  side.bound_slowdown(0.02);
+  side.steps().bound_slowdown(0.02);
   marked("governed");
-  found["chance"] = side.steps().chance;
+  found["chance"] = side.steps().report().chance;
   runtime_counts const counts = side.counts();
   found["opened"] = counts[counted::opened];
   found["armed"] = counts[counted::armed];

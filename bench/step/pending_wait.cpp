@@ -114,7 +114,7 @@ class bench_waits {
   cuda_event end_{event_timing::off};
   worker_streams candidates_{given_.candidates};
   pending_chain chain_{given_.kernels};
-  device_memory device_word_{256};
+  device_buffer device_word_{256};
   mapped_word host_word_;
   std::uint32_t round_ = 0;  // words only grow
 };
@@ -250,7 +250,7 @@ json bench_waits::graphs() {
 
 /// From an opening kernel on the trainer's stream to the blocks of a worker that waited for it.
 json bench_waits::starts() {
-  device_memory const memory{256};  // (3,) u64: opening, least and greatest start of a block
+  device_buffer const memory{256};  // (3,) u64: opening, least and greatest start of a block
   auto* const when = static_cast<std::uint64_t*>(memory.get());
   std::vector<std::pair<std::size_t, bool>> trials;
   for (int i = 0; i < given_.starts; ++i) {

@@ -33,7 +33,7 @@ struct arguments {
 json run(arguments const& with) {
   json found;
   for (std::size_t const jobs : {std::size_t{1}, with.jobs}) {
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}}};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 1}}};
     threads_stream trainer;
     float sink = 0;
     std::vector<job> all;

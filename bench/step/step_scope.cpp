@@ -24,12 +24,11 @@ constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of 
 constexpr std::uint64_t min_pairs = 6;
 
 runtime_options options_of(scope_settings const& with) {
-  return {.machine = {.kind = executor_kind::cuda},
+  return {.executor = {.kind = executor_kind::cuda},
           .mode = runtime_mode::on,
-          .launch = with.launch,
-          .armed_ahead = with.armed_ahead,
           .tasks = {type_of(with.task, with.work)},
-          .log = log_line};
+          .log = log_line,
+          .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead}};
 }
 
 struct treatment_times {
@@ -78,7 +77,7 @@ struct side_figures {
     if (one.waited) waited_ms += static_cast<double>(one.waited->count()) / 1e6;
     items += one.record().items;
     lease_exits += one.record().lease_blocks;
-    worked_ns += over_machine(one, &bubble_record::stay_ns);
+    worked_ns += over_executor(one, &bubble_record::stay_ns);
     if (one.record().blocks == 0) {
       ++empty;
       return;
@@ -110,7 +109,7 @@ scope_figures measure_scope(step_trainer& trainer, scope_settings const& with) {
   std::optional<double> const speed = solo_items_per_ns(account, [&](std::uint64_t ns) { trainer.solo(side, ns); });
 
   slowdown const cost = paired_slowdown(times.none.step_ms, times.worker.step_ms);
-  placement const place = side.machine().place();
+  placement const place = executor_of(side).place();
   auto const bubbles_ns = static_cast<double>(times.worker.bubbles_ns);
   scope_figures found{.step_ms_none = cost.baseline,
                       .step_ms_worker = cost.with_side_tasks,

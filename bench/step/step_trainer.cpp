@@ -22,7 +22,7 @@ step_trainer::step_trainer(step_shape const& shape)
   for (int i = 0; i < shape.segments; ++i) sites_.push_back("behind segment " + std::to_string(i));
   trainer::load();
   load_step_kernels();
-  values_ = device_memory{count_ * sizeof(float)};
+  values_ = device_buffer{count_ * sizeof(float)};
   trainer::fill_random_bf16(nullptr, values_.get(), count_ * 2, 11);  // two of them are a float in (−1, 1)
   LULL_CUDA(cudaStreamSynchronize(nullptr));
 }
@@ -83,7 +83,7 @@ void step_trainer::bubble(runtime* side, site where, std::uint64_t ns) {
 
 void step_trainer::reserve(std::size_t segments) {
   if (segments <= capacity_) return;
-  stamps_ = device_memory{2 * segments * sizeof(std::uint64_t)};
+  stamps_ = device_buffer{2 * segments * sizeof(std::uint64_t)};
   capacity_ = segments;
 }
 

@@ -59,8 +59,8 @@ class step_trainer {
   stream_timer timer_;
   std::vector<std::string> sites_;
   std::uint64_t count_ = 0;  // values
-  device_memory values_;
-  device_memory stamps_;      // (segments of a group, 2) u64: start of the first kernel, and of the last
+  device_buffer values_;
+  device_buffer stamps_;      // (segments of a group, 2) u64: start of the first kernel, and of the last
   std::size_t capacity_ = 0;  // segments
 };
 

@@ -150,8 +150,8 @@ class two_streams {
   cuda_stream a_{0};
   cuda_stream b_{0};
   std::vector<cuda_stream> further_;
-  device_memory memory_{256};
-  device_memory stamps_{group * sizeof(moments)};
+  device_buffer memory_{256};
+  device_buffer stamps_{group * sizeof(moments)};
   std::uint32_t* const words_ =
       static_cast<std::uint32_t*>(memory_.get());  // what A waits for, and 32 words on how many waits ran out
   moments* const moments_ = static_cast<moments*>(stamps_.get());  // (group,)

@@ -31,7 +31,7 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
   bubble_records records{side};
   while (!side.ready(stream)) std::this_thread::yield();
 
-  bare_edges edges{side.machine()};
+  bare_edges edges{executor_of(side)};
   std::mt19937_64 random{42};
   std::vector<samples> out(treatments);
   std::vector<std::uint64_t> gap(total);

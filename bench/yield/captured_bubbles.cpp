@@ -31,7 +31,7 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
   auto const group = static_cast<std::size_t>(how.group);
   device.reserve(group);
   bubble_records records{side};
-  bare_edges edges{side.machine()};
+  bare_edges edges{executor_of(side)};
   std::vector<cuda_graph> graphs;  // of a group of bubbles each, with the same gaps
   std::vector<std::uint64_t> gaps(group);
   std::vector<samples> out(treatments);

@@ -93,11 +93,11 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
 }
 
 void measure(benchmark::State& state, plan const& what) {
-  runtime side{{.machine = {.kind = executor_kind::cuda},
-                .launch = what.launch,
+  runtime side{{.executor = {.kind = executor_kind::cuda},
                 .tasks = {type_of<compute_task>()},
-                .log = bench::log_line}};
-  machine_array<float> const sink{side.machine(), 1};
+                .log = bench::log_line,
+                .tuning = {.launch = what.launch}}};
+  device_array<float> const sink{side.memory(), 1};
   job work = side.submit(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "compute");
   trainer_host host{what.inside};
   while (!side.ready(host.stream())) std::this_thread::yield();

@@ -28,10 +28,10 @@ using namespace std::chrono_literals;
 
 /// Milliseconds of all sweeps as plain kernels: every phase's items are asked for in the first two rounds, then nothing
 /// waits. With `each`, (steps,), those of each phase's kernel alone go there; the whole is then longer.
-double plain_ms(executor& machine, job_description const& what, std::uint64_t sweeps,
+double plain_ms(executor& executor, job_description const& what, std::uint64_t sweeps,
                 std::vector<double>* each = nullptr) {
-  auto* const stream = static_cast<cudaStream_t>(machine.plain_stream());
-  mapped_memory const word = machine.map(sizeof(std::uint64_t));
+  auto* const stream = static_cast<cudaStream_t>(executor.plain_stream());
+  mapped_memory const word = executor.map(sizeof(std::uint64_t));
   std::uint32_t const steps = what.type.cuda.shape.steps;
   cuda_event begin;
   cuda_event end;
@@ -44,18 +44,18 @@ double plain_ms(executor& machine, job_description const& what, std::uint64_t sw
     if (round == 2) LULL_CUDA(cudaEventRecord(begin.get(), stream));
     for (std::uint32_t step = 0; step < steps; ++step) {
       position const at{round, step};
-      machine.plain_between(stream, what.type.cuda, what.functor, ended, at, round < 2 ? word : mapped_memory{});
+      executor.plain_between(stream, what.type.cuda, what.functor, ended, at, round < 2 ? word : mapped_memory{});
       if (round < 2) {
-        machine.synchronize(stream);
-        items[step] = machine.load_mapped(word.host);
+        executor.synchronize(stream);
+        items[step] = executor.load_mapped(word.host);
       }
       if (each != nullptr) LULL_CUDA(cudaEventRecord(before[step].get(), stream));
-      machine.plain_phase(stream, what.type.cuda, what.functor, {at, 0, items[step]}, what.grain);
+      executor.plain_phase(stream, what.type.cuda, what.functor, {at, 0, items[step]}, what.grain);
       if (each != nullptr) LULL_CUDA(cudaEventRecord(behind[step].get(), stream));
       ended = at;
     }
     if (each == nullptr || round < 2) continue;
-    machine.synchronize(stream);
+    executor.synchronize(stream);
     for (std::uint32_t step = 0; step < steps; ++step) {
       float ms = 0;
       LULL_CUDA(cudaEventElapsedTime(&ms, before[step].get(), behind[step].get()));
@@ -63,10 +63,10 @@ double plain_ms(executor& machine, job_description const& what, std::uint64_t sw
     }
   }
   LULL_CUDA(cudaEventRecord(end.get(), stream));
-  machine.synchronize(stream);
+  executor.synchronize(stream);
   float ms = 0;
   LULL_CUDA(cudaEventElapsedTime(&ms, begin.get(), end.get()));
-  machine.unmap(word, sizeof(std::uint64_t));
+  executor.unmap(word, sizeof(std::uint64_t));
   return static_cast<double>(ms);
 }
 
@@ -99,8 +99,9 @@ struct arguments {
 
 template <class Task>
 void measure(std::string_view name, csr const& graph, arguments const& given) {
-  runtime side{{.machine = {.kind = executor_kind::cuda, .rooms = 0, .solo = true}, .tasks = {type_of<Task>()}}};
-  pagerank_arrays<Task> arrays{side.machine(), graph, {.tolerance = 1e-30, .sweeps = given.sweeps}};
+  runtime side{
+      {.executor = {.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true}, .tasks = {type_of<Task>()}}};
+  pagerank_arrays<Task> arrays{executor_of(side), graph, {.tolerance = 1e-30, .sweeps = given.sweeps}};
   job_description what = describe(arrays.task(), "pagerank");
   what.grain = given.grain;
   cuda_stream stream{0};
@@ -109,7 +110,7 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
   std::vector<double> worker;
   for (int pair = 0; pair <= given.pairs; ++pair) {  // the first pair warms up
     arrays.reset();
-    double const by_kernels = plain_ms(side.machine(), what, given.sweeps);
+    double const by_kernels = plain_ms(executor_of(side), what, given.sweeps);
     arrays.reset();
     double const by_worker = worker_ms(side, stream.get(), what);
     if (pair == 0) continue;
@@ -118,7 +119,7 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
   }
   arrays.reset();
   std::vector<double> phase(Task::shape.steps);
-  plain_ms(side.machine(), what, given.sweeps, &phase);
+  plain_ms(executor_of(side), what, given.sweeps, &phase);
   double const plain_p50 = quantile(plain, 0.5);
   double const worker_p50 = quantile(worker, 0.5);
   std::printf(
@@ -128,7 +129,7 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
       "\"plain_gather_ms\": %.5f, \"plain_combine_ms\": %.5f, \"plain_settle_ms\": %.5f, \"plain_fold_ms\": %.5f, "
       "\"instance\": \"%s\", \"tile\": %u, \"threads\": %d, \"blocks_per_sm\": %d}\n",
       given.scale.c_str(), static_cast<unsigned long long>(given.sweeps), given.pairs,
-      static_cast<unsigned long long>(side.machine().load(what.type.cuda, 0).blocks), plain_p50, worker_p50,
+      static_cast<unsigned long long>(executor_of(side).load(what.type.cuda, 0).blocks), plain_p50, worker_p50,
       quantile(plain, 0), quantile(plain, 1), quantile(worker, 0), quantile(worker, 1), plain_p50 / worker_p50,
       phase[Task::gather_step] / sweeps, phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps,
       phase[Task::fold_step] / sweeps, std::string{name}.c_str(), Task::tile, Task::shape.threads,

@@ -37,12 +37,12 @@ class trainer_host {
  public:
   trainer_host(executor_kind kind, std::size_t sites)
       : kind_(kind),
-        side_({.machine = {.kind = kind, .processors = kind == executor_kind::threads ? 1 : 0},
+        side_({.executor = {.kind = kind, .processors = kind == executor_kind::threads ? 1 : 0},
                .tasks = {type_of<compute_task>()}}),
-        sink_(side_.machine(), 1),
+        sink_(executor_of(side_), 1),
         inside_(describe(compute_task{sink_.data(), 1, 1, fma})),
         work_(side_.submit(compute_task{sink_.data(), std::uint64_t{1} << 38, 1, 32}, "compute")),
-        stream_(side_.machine().plain_stream()) {
+        stream_(executor_of(side_).plain_stream()) {
     for (std::size_t i = 0; i < sites; ++i) names_.push_back("stage 3, micro-batch " + std::to_string(i) + ", receive");
     std::shuffle(names_.begin(), names_.end(), std::mt19937_64{1});
     while (!side_.ready(stream_)) std::this_thread::yield();
@@ -70,7 +70,7 @@ class trainer_host {
     bubble_id const id = side_.open(stream_, site{name});
     auto const opened = watch::now();
     worker_kernel const& kernel = kind_ == executor_kind::cuda ? inside_.type.cuda : inside_.type.threads;
-    side_.machine().plain_phase(stream_, kernel, inside_.functor, {{}, 0, 1}, 1);
+    executor_of(side_).plain_phase(stream_, kernel, inside_.functor, {{}, 0, 1}, 1);
     auto const closes = watch::now();
     side_.close(id, stream_);
     auto const closed = watch::now();
@@ -80,7 +80,7 @@ class trainer_host {
 
   /// … and for the dispatcher, which reads the records.
   void wait_for_stream() {
-    side_.machine().synchronize(stream_);
+    executor_of(side_).synchronize(stream_);
     while (collected_ < next_) {
       collected_ += side_.take_bubbles().size();
       std::this_thread::sleep_for(200us);
@@ -89,7 +89,7 @@ class trainer_host {
 
   executor_kind const kind_;
   runtime side_;
-  machine_array<float> sink_;
+  device_array<float> sink_;
   job_description const inside_;
   job work_;
   stream_handle const stream_;

@@ -13,20 +13,22 @@ constexpr int gemm_size = 2048;
 
 }  // namespace
 
-bare_edges::bare_edges(executor& machine) : machine_(machine), mark_(machine.make_mark()) {
-  gate_.line = static_cast<gate_line*>(machine.allocate(sizeof(gate_line)));
-  gate_.records = static_cast<bubble_record*>(machine.allocate(sizeof(bubble_record)));
+bare_edges::bare_edges(executor& executor) : executor_(executor), mark_(executor.make_mark()) {
+  gate_.line = static_cast<gate_line*>(executor.allocate(sizeof(gate_line)));
+  gate_.records = static_cast<bubble_record*>(executor.allocate(sizeof(bubble_record)));
 }
 
 bare_edges::~bare_edges() {
-  machine_.release(gate_.line);
-  machine_.release(gate_.records);
+  executor_.release(gate_.line);
+  executor_.release(gate_.records);
 }
 
-void bare_edges::open(stream_handle stream) { machine_.open_edge(stream, gate_, ++value_, 1, *mark_, false); }
-void bare_edges::close(stream_handle stream) { machine_.close_edge(stream, gate_, ++value_, *mark_, false, closing{}); }
-void bare_edges::capture_open(stream_handle stream) { opening_ = machine_.capture_open(stream, gate_, ++value_, {}); }
-void bare_edges::capture_close(stream_handle stream) { machine_.capture_close(stream, gate_, ++value_, 0, opening_); }
+void bare_edges::open(stream_handle stream) { executor_.open_edge(stream, gate_, ++value_, 1, *mark_, false); }
+void bare_edges::close(stream_handle stream) {
+  executor_.close_edge(stream, gate_, ++value_, *mark_, false, closing{});
+}
+void bare_edges::capture_open(stream_handle stream) { opening_ = executor_.capture_open(stream, gate_, ++value_, {}); }
+void bare_edges::capture_close(stream_handle stream) { executor_.capture_close(stream, gate_, ++value_, 0, opening_); }
 
 bubble_bench::device_state::device_state() {
   product.use_size(gemm_size);
@@ -36,7 +38,7 @@ bubble_bench::device_state::device_state() {
 
 void bubble_bench::device_state::reserve(std::size_t bubbles) {
   if (bubbles <= capacity) return;
-  stamped_memory = device_memory{bubbles * sizeof(moments)};
+  stamped_memory = device_buffer{bubbles * sizeof(moments)};
   stamped = static_cast<moments*>(stamped_memory.get());
   capacity = bubbles;
 }

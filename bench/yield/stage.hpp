@@ -37,7 +37,7 @@ inline double us(std::uint64_t from, std::uint64_t to) {
 /// The two edges of a gate that no worker looks at.
 class bare_edges {
  public:
-  explicit bare_edges(executor& machine);
+  explicit bare_edges(executor& executor);
   ~bare_edges();
   bare_edges(bare_edges const&) = delete;
   bare_edges& operator=(bare_edges const&) = delete;
@@ -47,7 +47,7 @@ class bare_edges {
   void capture_close(stream_handle stream);
 
  private:
-  executor& machine_;
+  executor& executor_;
   std::unique_ptr<bubble_mark> mark_;
   gate_ref gate_;
   std::uint32_t value_ = 0;
@@ -60,7 +60,7 @@ struct bubble_bench::device_state {
   cuda_stream other{0};
   cuda_event fork;
   trainer::square_products product{trainer.get()};
-  device_memory stamped_memory;
+  device_buffer stamped_memory;
   moments* stamped = nullptr;
   std::size_t capacity = 0;
 

@@ -21,7 +21,7 @@ using namespace lull;
 
 /// What every plan is run with.
 struct options {
-  int rooms = 2;
+  int reserved_groups = 2;
   bool others = false;  // graphs hold workers of further task types
   int bubbles = 0;      // of each treatment; 0: as the plan says
   bench::work_settings work;
@@ -79,13 +79,12 @@ std::vector<task_type> types_of(bench::work_kind task, options const& with) {
 }
 
 void measure(benchmark::State& state, plan const& what, options const& with) {
-  runtime_options on{.machine = {.kind = executor_kind::cuda, .rooms = with.rooms, .closes = with.closes},
-                     .mode = runtime_mode::on,
-                     .launch = with.launch,
-                     .armed_ahead = with.armed_ahead,
-                     .close = what.close,
-                     .tasks = types_of(what.task, with),
-                     .log = bench::log_line};
+  runtime_options on{
+      .executor = {.kind = executor_kind::cuda, .reserved_groups = with.reserved_groups, .closes = with.closes},
+      .mode = runtime_mode::on,
+      .tasks = types_of(what.task, with),
+      .log = bench::log_line,
+      .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead, .close = what.close}};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
@@ -161,7 +160,7 @@ std::vector<plan> plans() {
 
 /// What Google Benchmark leaves of the arguments.
 void add_options(CLI::App& app, options& with) {
-  app.add_option("--rooms", with.rooms, "groups of SMs kept off")->check(CLI::Range(0, 8));
+  app.add_option("--reserved-groups", with.reserved_groups, "groups of SMs kept off")->check(CLI::Range(0, 8));
   app.add_option("--blocks", with.work.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
   app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")
       ->check(CLI::IsMember({256, 512, 1024}));

@@ -49,7 +49,7 @@ int run() {
   check(cudaStreamCreateWithFlags(&trainer, cudaStreamNonBlocking));
   check(cudaDeviceSynchronize());  // the first step runs at once, and waits for nothing
   cudaGraph_t const graph = captured(values, copy);
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::cuda}}};
+  lull::runtime side{{.executor = {.kind = lull::executor_kind::cuda}}};
   // [graph]
   lull::job const work = lull::submit(side, {.graph = graph, .steps = 1'000});
   // [/graph]

@@ -13,12 +13,12 @@ int main() {
   using namespace std::chrono_literals;
   // CPU threads stand for a GPU. On a GPU leave out `kind`, and let `stream` be the cudaStream_t that you train on.
   lull::runtime side{
-      {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
+      {.executor = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
   lull::stream_handle const stream = &trainer;
 
   // [bubble]
-  lull::machine_array<float> sink{side.machine(), 1};
+  lull::device_array<float> sink{side.memory(), 1};
   lull::job job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500}, "arithmetic");
   for (int step = 0; step < 10'000 && job.progress().state != lull::job_state::finished; ++step) {
     trainer.enqueue([] { std::this_thread::sleep_for(200us); });  // a training kernel

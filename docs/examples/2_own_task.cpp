@@ -25,15 +25,15 @@ int main() {
     ++expected[value];
   }
 
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<histogram>()}}};
+  lull::runtime side{{.executor = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<histogram>()}}};
   lull::threads_stream trainer;
 
   // [submit]
-  lull::executor& machine = side.machine();
-  lull::machine_array<std::uint8_t> const in{machine, std::span<std::uint8_t const>{input}};
+  lull::device_memory& memory = side.memory();
+  lull::device_array<std::uint8_t> const in{memory, std::span<std::uint8_t const>{input}};
   histogram task{in.data(), nullptr, nullptr, input.size(), 4096, bins};
-  lull::machine_array<std::uint32_t> const partial{machine, task.blocks() * bins};
-  lull::machine_array<std::uint64_t> const total{machine, bins};
+  lull::device_array<std::uint32_t> const partial{memory, task.blocks() * bins};
+  lull::device_array<std::uint64_t> const total{memory, bins};
   task.partial = partial.data();
   task.total = total.data();
   lull::job job = side.submit(task, "histogram");

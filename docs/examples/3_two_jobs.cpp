@@ -17,9 +17,9 @@
 int main() {
   using namespace std::chrono_literals;
   lull::runtime side{
-      {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
+      {.executor = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
-  lull::machine_array<float> const sink{side.machine(), 1};
+  lull::device_array<float> const sink{side.memory(), 1};
 
   // [submit]
   std::array<lull::job, 3> jobs;

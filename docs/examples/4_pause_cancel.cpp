@@ -15,9 +15,9 @@
 int main() {
   using namespace std::chrono_literals;
   lull::runtime side{
-      {.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
+      {.executor = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<lull::compute_task>()}}};
   lull::threads_stream trainer;
-  lull::machine_array<float> const sink{side.machine(), 1};
+  lull::device_array<float> const sink{side.memory(), 1};
   // Far more than this program will do.
   lull::job job = side.submit(lull::compute_task{sink.data(), 1'000, std::uint64_t{1} << 30, 200}, "endless");
 
@@ -50,11 +50,11 @@ int main() {
   // [/pause]
 
   // [quiet]
-  if (!side.quiet(10s)) return 1;  // true: none of Lull's blocks works, and none will
+  if (!side.pause_all(10s)) return 1;  // true: none of Lull's blocks works, and none will
   std::uint64_t const done = round();
   train_until([&] { return ++bubbles > 40; });  // allocate, load code or profile here
   good = good && round() == done;
-  side.release();  // the job goes on
+  side.resume_all();  // the job goes on
   // [/quiet]
   good = good && train_until([&] { return round() > done + 3; });
 

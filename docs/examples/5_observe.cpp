@@ -11,7 +11,7 @@
 int main() {
   using namespace std::chrono_literals;
   // [observe]
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads},
+  lull::runtime side{{.executor = {.kind = lull::executor_kind::threads},
                       .mode = lull::runtime_mode::observe,
                       .report = "bubbles.trace.json"}};  // at its end; for https://ui.perfetto.dev
   lull::threads_stream trainer;

@@ -104,7 +104,7 @@ bool run(rank_place const& me) {
   CHECK(cudaMallocManaged(&on.wrong, sizeof *on.wrong));
   *on.wrong = 0;
 
-  // [rooms]
+  // [reserved groups]
   auto const exchange = [&](lull::stream_handle handle) {
     auto* const stream = static_cast<cudaStream_t>(handle);
     CHECK(me.rank == 0 ? on.send(on.activation, on.forward, stream) : on.receive(on.activation, on.forward, stream));
@@ -112,15 +112,17 @@ bool run(rank_place const& me) {
   };
   exchange(on.train);  // makes the connections
   CHECK(cudaStreamSynchronize(on.train));
-  lull::room_need const need = lull::measure_rooms(me.local, exchange, 2);  // a receive and a send at once
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::cuda, .device = me.local, .rooms = need.rooms},
-                      .tasks = {lull::type_of<lull::compute_task>()},
-                      .log = [](std::string_view line) {
-                        std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-                      }}};
-  // [/rooms]
+  lull::exchange_need const need =
+      lull::measure_reserved_groups(me.local, exchange, 2);  // a receive and a send at once
+  lull::runtime side{
+      {.executor = {.kind = lull::executor_kind::cuda, .device = me.local, .reserved_groups = need.reserved_groups},
+       .tasks = {lull::type_of<lull::compute_task>()},
+       .log = [](std::string_view line) {
+         std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+       }}};
+  // [/reserved groups]
 
-  lull::machine_array<float> const sink{side.machine(), 1};
+  lull::device_array<float> const sink{side.memory(), 1};
   lull::job job = side.submit(lull::compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "arithmetic");
   for (int i = 0; me.rank == 1 && !side.ready(on.train) && i < 10'000; ++i) std::this_thread::sleep_for(1ms);
   meeting.barrier();
@@ -137,7 +139,8 @@ bool run(rank_place const& me) {
               *on.wrong);
   for (lull::site_summary const& at : seen.gates()) {
     std::printf(
-        "rank %d: %ju bubbles of %.3f ms (p50), harvested for %.1f %% of that outside the rooms; %ju lease exits\n",
+        "rank %d: %ju bubbles of %.3f ms (p50), harvested for %.1f %% of that outside the reserved groups; %ju lease "
+        "exits\n",
         me.rank, at.bubbles, static_cast<double>(at.p50.count()) / 1e6, 100 * at.side.of_idle.value_or(0), lease_exits);
   }
   job.cancel();

@@ -12,7 +12,7 @@
 int main() {
   using namespace std::chrono_literals;
   // [capture]
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads},
+  lull::runtime side{{.executor = {.kind = lull::executor_kind::threads},
                       .tasks = {lull::type_of<lull::compute_task>()}}};  // a graph gets a worker for each of these
   lull::threads_stream trainer;
 
@@ -26,7 +26,7 @@ int main() {
   // [/capture]
 
   // [replay]
-  lull::machine_array<float> const sink{side.machine(), 1};
+  lull::device_array<float> const sink{side.memory(), 1};
   // Before, between or during replays.
   lull::job const job = side.submit(lull::compute_task{sink.data(), 20'000, 1, 500});
   for (int steps = 0; steps < 10'000 && job.progress().state != lull::job_state::finished; ++steps) {

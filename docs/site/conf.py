@@ -26,9 +26,9 @@ root_doc = "README"
 include_patterns = ["*.md", "apps/python/*.md", "docs/*.md", "docs/decisions/*.md", "docs/site/*.rst"]
 exclude_patterns = ["build*", ".git"]
 
-CHAPTERS = ["docs/[1-9]-*", "docs/figures"]
+CHAPTERS = ["docs/[1-9]*-*", "docs/figures", "docs/notebook"]
 REFERENCE = ["The Python package <apps/python/README>", "C, C++ and Python <docs/site/reference>"]
-PROJECT = ["Chapters and decisions <docs/README>", "CHANGELOG", "CONTRIBUTING", "SECURITY"]
+PROJECT = ["Chapters and decisions <docs/README>", "CHANGELOG", "CONTRIBUTING", "RELEASING", "SECURITY"]
 
 
 def add_next_pages(_, page, source):

@@ -15,7 +15,7 @@ compared_arrays::contents compared_arrays::read() const {
   contents found;
   for (task_array const& each : arrays_) {
     found.emplace_back(each.array.bytes());
-    machine_.read(found.back().data(), each.memory, found.back().size());
+    executor_.read(found.back().data(), each.memory, found.back().size());
   }
   return found;
 }
@@ -26,14 +26,14 @@ bool compared_arrays::fit(contents const& saved) const {
 }
 
 void compared_arrays::write(contents const& saved) const {
-  for (std::size_t i = 0; i < arrays_.size(); ++i) machine_.write(arrays_[i].memory, saved[i].data(), saved[i].size());
+  for (std::size_t i = 0; i < arrays_.size(); ++i) executor_.write(arrays_[i].memory, saved[i].data(), saved[i].size());
 }
 
 std::string compared_arrays::difference(contents const& expected) const {
   std::vector<unsigned char> found;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     found.resize(arrays_[i].array.bytes());
-    machine_.read(found.data(), arrays_[i].memory, found.size());
+    executor_.read(found.data(), arrays_[i].memory, found.size());
     if (found == expected[i]) continue;
     auto const at = std::mismatch(found.begin(), found.end(), expected[i].begin()).first - found.begin();
     return "array '" + arrays_[i].array.name + "' differs from the first run's at byte " + std::to_string(at);
@@ -54,7 +54,7 @@ void compared_arrays::poison(contents const& before, contents const& after, unsi
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (before[i] == after[i]) continue;
     std::vector<unsigned char> const poisoned(arrays_[i].array.bytes(), static_cast<unsigned char>(pattern));
-    machine_.write(arrays_[i].memory, poisoned.data(), poisoned.size());
+    executor_.write(arrays_[i].memory, poisoned.data(), poisoned.size());
   }
 }
 

@@ -21,13 +21,12 @@ namespace lull {
 
 namespace {
 
-/// Far longer than a bubble needs: a bubble that ends by it without a single chunk begun shows a task that waits for
-/// ever.
+/// Far longer than a bubble needs: a bubble that ends by it without a single chunk shows a task that waits for ever.
 constexpr std::chrono::nanoseconds max_lease = std::chrono::seconds{10};
 
 constexpr std::chrono::nanoseconds between_hungry_bubbles = std::chrono::microseconds{100};
 
-/// A byte of which floating-point numbers are none: what is added to them shows.
+/// A byte that makes every floating-point number a NaN, so that adding to it shows.
 constexpr unsigned no_number = 0xff;
 constexpr char const* same_again =
     " (this run repeats the first one after reset(): check that reset() restores all that a run changes and reads "
@@ -42,7 +41,7 @@ struct disturbance {
   std::uint64_t k = 0;             // close at the k-th event of each bubble
   std::uint64_t random_up_to = 0;  // not 0: at a random one up to this instead
   std::uint32_t grain = 1;
-  std::uint64_t owners = 1;  // that it goes through, about
+  std::uint64_t owners = 1;  // that the run uses, about
 
   std::string text() const {
     static constexpr char const* places[] = {"uninterrupted", "closed at the start of a chunk", "closed at a poll",
@@ -58,12 +57,12 @@ struct disturbance {
 /// The task and the preemption's line on the machine.
 class stage {
  public:
-  stage(contract_case const& which, executor& machine, contract_effort const& effort)
-      : which_(which), machine_(machine), effort_(effort), with_(machine, 1) {}
+  stage(contract_case const& which, executor& executor, contract_effort const& effort)
+      : which_(which), executor_(executor), effort_(effort), with_(executor, 1) {}
 
   preemption const& counts() const { return counts_; }
 
-  /// One run from the start; the first violation.
+  /// Runs the task from its start. Returns the first violation.
   std::string run(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random) {
     begin_run();
     std::vector<std::uint64_t> saved;
@@ -75,7 +74,7 @@ class stage {
     bubbles_ = 0;
   }
 
-  /// From where `saved` says, or from the start where it is empty, to the end, or until another owner goes on: then
+  /// Runs from where `saved` says, or from the start if it is empty, to the end or until another owner continues: then
   /// `saved` says from where.
   std::string run_part(task_owner& owner, job_description const& task, disturbance const& how, std::mt19937_64& random,
                        std::vector<std::uint64_t>& saved) {
@@ -83,10 +82,10 @@ class stage {
     job.type = which_.type;
     job.functor = which_.wrap(task.functor, with_.data());
     job.grain = how.grain;
-    hosted_job hosted{machine_, {std::move(job), borrowed(&owner)}};
+    hosted_job hosted{executor_, {std::move(job), borrowed(&owner)}};
     std::optional<solo_bubbles> bubbles;
     hosted.submit([&](job_description what) {
-      bubbles.emplace(machine_, std::move(what), std::min(max_lease, effort_.longest));
+      bubbles.emplace(executor_, std::move(what), std::min(max_lease, effort_.longest));
       if (!saved.empty()) bubbles->restore(std::exchange(saved, {}));
       return bubbles->handle();
     });
@@ -102,14 +101,14 @@ class stage {
     using clock = std::chrono::steady_clock;
     auto const begun = clock::now();
     auto worked_last = begun;
-    std::uint64_t stalled = 0;  // bubbles in turn that finished nothing
+    std::uint64_t stalled = 0;  // bubbles in a row that finished nothing
     std::uint64_t k = how.k;
-    bool hungry = false;  // was the bubble before: how many of them come is up to the owner, and they do not count
+    bool hungry = false;  // the last bubble starved: the owner decides how many do, so they do not count
     while (bubbles_ < effort_.max_bubbles) {
       if (how.random_up_to != 0 && !hungry) k = 1 + random() % how.random_up_to;
       std::uint64_t const finished_before = counts_.finished_items;
       bool const is_served = hosted.is_served();
-      // Where all is handed back, the next bubble goes on a little longer: else there would be no end.
+      // If all is handed back, the next bubble lasts a little longer: otherwise the run would never end.
       run_bubble(bubbles, how.where, how.where == close_place::nowhere ? 0 : k + stalled);
       detail::job_image const now = bubbles.reached();
       phase_state const state = tagged_state{now.words.state}.state();
@@ -144,7 +143,7 @@ class stage {
       }
       if (how.owners == 1) continue;
       if (counts_.extents > 2 * items_) return "the task goes on after the items of an uninterrupted run";
-      // spread evenly over the items, at no fixed distance: a task's phases may have one
+      // Spread evenly over the items at random distances: a task's phases may have a fixed one.
       if (random() % items_ < how.owners * (counts_.finished_items - finished_before)) {
         saved = bubbles.save();
         return {};
@@ -155,7 +154,7 @@ class stage {
 
   void run_bubble(solo_bubbles& bubbles, close_place where, std::uint64_t close_at) {
     counts_.gate = bubbles.gate();
-    counts_.value = bubbles.closing_value() + 2;  // of the bubble that comes
+    counts_.value = bubbles.closing_value() + 2;  // of the next bubble
     counts_.where = where;
     counts_.close_at = close_at;
     counts_.events = counts_.closed = counts_.starts = counts_.late_starts = counts_.polls = 0;
@@ -180,23 +179,23 @@ class stage {
   }
 
   contract_case const& which_;
-  executor& machine_;
+  executor& executor_;
   contract_effort const& effort_;
-  machine_array<preemption> with_;
+  device_array<preemption> with_;
   preemption counts_{};
   std::uint64_t bubbles_ = 0;  // of the run
   std::uint64_t items_ = 0;    // of a whole run
 };
 
-/// What is wrong after a run; empty: nothing.
+/// Returns what is wrong after a run; empty: nothing.
 std::string wrong_result(task_owner& owner, compared_arrays const& arrays, compared_arrays::contents const& expected) {
   if (verification const found = owner.verify(); !found.ok) return found.message;
   return arrays.difference(expected);
 }
 
-/// One run that is stopped in the middle again and again. Each time a new owner is made of the same input, gets the
-/// arrays and the cursor, and goes on, as after a checkpoint: what the task keeps elsewhere is lost, and shows.
-std::string violation_between_owners(contract_case const& which, executor& machine, stage& scene,
+/// Does one run that is stopped again and again. Each time a new owner is made of the same input, gets the arrays and
+/// the cursor, and continues, as after a checkpoint. So state that the task keeps elsewhere is lost, and shows.
+std::string violation_between_owners(contract_case const& which, executor& executor, stage& scene,
                                      disturbance const& how, std::mt19937_64& random,
                                      compared_arrays::contents const& expected) {
   std::vector<std::uint64_t> saved;
@@ -204,8 +203,8 @@ std::string violation_between_owners(contract_case const& which, executor& machi
   scene.begin_run();
   for (;;) {
     std::unique_ptr<task_owner> const owner = which.make_owner();
-    owner->prepare(machine);
-    compared_arrays const arrays{*owner, machine};
+    owner->prepare(executor);
+    compared_arrays const arrays{*owner, executor};
     if (!arrays.fit(expected)) return "a new owner of the same input makes other arrays";
     if (!saved.empty()) arrays.write(contents);
     std::string wrong = scene.run_part(*owner, owner->describe(), how, random, saved);
@@ -215,21 +214,21 @@ std::string violation_between_owners(contract_case const& which, executor& machi
   }
 }
 
-/// Whether its state is in the files that it makes, and in no array.
-bool keeps_account(contract_case const& which, executor& machine) {
+/// Returns whether the state is in the files that the task makes, and in no array.
+bool keeps_account(contract_case const& which, executor& executor) {
   std::unique_ptr<task_owner> const owner = which.make_owner();
-  owner->prepare(machine);
-  return owner->keep_account(which.name + ".account", false) != account::none;  // nobody saves it
+  owner->prepare(executor);
+  return owner->keep_account(which.name + ".account", false) != account::none;  // it is never saved
 }
 
 }  // namespace
 
-std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort) {
+std::string contract_violation(contract_case const& which, executor& executor, contract_effort const& effort) {
   std::unique_ptr<task_owner> const owner = which.make_owner();
-  owner->prepare(machine);
+  owner->prepare(executor);
   job_description const task = owner->describe();
-  stage scene{which, machine, effort};
-  compared_arrays const arrays{*owner, machine};
+  stage scene{which, executor, effort};
+  compared_arrays const arrays{*owner, executor};
   std::mt19937_64 random{effort.seed};
 
   disturbance how{.grain = task.grain};
@@ -262,11 +261,11 @@ std::string contract_violation(contract_case const& which, executor& machine, co
     if (!wrong.empty()) return at(wrong + (i == 0 ? same_again : ""));
   }
   if (polls && handed_back == 0) return which.name + ": it polls, but handed no chunk back in any run";
-  if (effort.owners < 2 || (arrays.count() == 0 && keeps_account(which, machine))) return {};
+  if (effort.owners < 2 || (arrays.count() == 0 && keeps_account(which, executor))) return {};
   for (close_place const where : {close_place::at_poll, close_place::at_end}) {
     if (where == close_place::at_poll && !polls) continue;
     how = {.where = where, .k = 1, .grain = task.grain, .owners = effort.owners};
-    std::string const wrong = violation_between_owners(which, machine, scene, how, random, expected);
+    std::string const wrong = violation_between_owners(which, executor, scene, how, random, expected);
     if (!wrong.empty()) return at(wrong + new_owners);
   }
   return {};

@@ -18,8 +18,8 @@
 
 namespace lull {
 
-/// A task under contract. Small: some dozen chunks at its own grain and some hundred in all, for each is preempted many
-/// times.
+/// A task under contract. Keep it small: some dozen chunks at its own grain and some hundred in all, because each is
+/// preempted many times.
 struct contract_case {
   std::string name;
   std::function<std::unique_ptr<task_owner>()> make_owner;
@@ -29,7 +29,7 @@ struct contract_case {
   friend void PrintTo(contract_case const& which, std::ostream* out) { *out << which.name; }
 };
 
-/// CMake's lull_contract() gives the wrapped task its workers.
+/// Makes a case. CMake's lull_contract() gives the wrapped task its workers.
 template <side_task Task>
 contract_case under_contract(std::string name, std::function<std::unique_ptr<task_owner>()> make_owner) {
   static_assert(side_task<preempted<Task>>, "with a pointer beside it, the functor no longer fits a slot");
@@ -44,21 +44,24 @@ contract_case under_contract(std::string name, std::function<std::unique_ptr<tas
 
 struct contract_effort {
   std::uint64_t every_k = 8;      // preempted at each k-th claim, poll and end, k from 1 to this
-  std::uint64_t random_runs = 6;  // with another k in each bubble
-  std::uint64_t owners = 40;      // that the job goes through in one run, about; 1: there is no such run
+  std::uint64_t random_runs = 6;  // with a random k in each bubble
+  std::uint64_t owners = 40;      // that the job passes through in one run, about; 1: there is no such run
   std::uint64_t seed = 1;
   std::uint64_t max_bubbles = 20'000;                           // of one run: a task that needs more hangs
-  std::chrono::nanoseconds longest = std::chrono::seconds{60};  // of the uninterrupted run, likewise
+  std::chrono::nanoseconds longest = std::chrono::seconds{60};  // of the uninterrupted run; a longer one hangs
 };
 
-/// Runs the task uninterrupted, then preempted and handed back in every way that `effort` says, and holds each run
-/// against the contract of a side task: each item committed exactly once; the same bits in all arrays, also with
-/// another grain and after all that the task writes was poisoned; what its own verifier says; a block leaves within one
-/// chunk of the close; the same end where new owners go on in mid-run, with the job's arrays and cursor alone, unless
-/// it keeps an account of its files in place of arrays. A fed task is served by its owner in each run: what comes when
-/// must not show in its arrays. Empty: kept. Else the first violation, with the run in which it showed. Makes owners
-/// and prepares them, two at a time; blocks for as long as the runs take. Throws what an owner throws, and as
-/// run_to_end() does for a machine or a grain that cannot be.
-std::string contract_violation(contract_case const& which, executor& machine, contract_effort const& effort = {});
+/// Runs the task uninterrupted, then preempted and handed back in every way that `effort` says. Holds each run against
+/// the contract of a side task:
+/// - each item is committed exactly once;
+/// - all arrays have the same bits, also with another grain and after poisoning all that the task writes;
+/// - the task's own verifier accepts the result;
+/// - a block leaves within one chunk of the close;
+/// - the end is the same when new owners continue in mid-run with the job's arrays and cursor alone, unless the task
+/// keeps an account of its files instead of arrays.
+/// An owner serves a fed task in each run: when its input comes must not show in its arrays. Returns the first
+/// violation with its run; empty: the contract holds. Makes and prepares owners, two at a time; blocks for as long as
+/// the runs take. Throws what an owner throws, and as run_to_end() for an impossible machine or grain.
+std::string contract_violation(contract_case const& which, executor& executor, contract_effort const& effort = {});
 
 }  // namespace lull

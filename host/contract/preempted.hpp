@@ -18,14 +18,14 @@ enum class close_place : std::uint32_t { nowhere, at_start, at_poll, at_end };
 struct alignas(128) preemption {
   // -- written by the host before a bubble
   gate_line* gate;
-  std::uint32_t value;  // even: what the gate is closed with
+  std::uint32_t value;  // even: the gate's value when closed
   close_place where;
   std::uint64_t close_at;  // at the n-th event of that place, from 1
-  // -- of this bubble
+  // -- of the current bubble
   std::uint64_t events;  // starts, polls or ends so far, as `where` says
   std::uint64_t closed;  // 1: the gate holds `value`
   std::uint64_t starts;  // chunks begun
-  /// … by a block that could know of the close: at most one a block, and none on the one that closed.
+  /// … by a block that could know of the close: at most one a block, and none on the block that closed.
   std::uint64_t late_starts;
   std::uint64_t polls;
   // -- of the run
@@ -34,8 +34,8 @@ struct alignas(128) preemption {
   std::uint64_t extents;         // sum over phases
 };
 
-/// A team that closes the bubble before one of its task's polls. A copy of the worker's but for the polls, of which the
-/// worker must know.
+/// A team that closes the bubble before one of its task's polls. It copies the worker's team except for the polls, of
+/// which the worker must know.
 template <class Team>
 class preempted_team : public Team {
  public:
@@ -43,7 +43,7 @@ class preempted_team : public Team {
 
   LULL_HD preempted_team(Team const& inner, preemption& with) noexcept : Team(inner), inner_(inner), with_(with) {}
 
-  /// Rank 0: something happened at `here`; closes the gate if that was the event to do it at.
+  /// Counts an event at `here` on rank 0, and closes the gate at the chosen one.
   LULL_HD void pass(close_place here) const noexcept {
     if (world::template load<order::relaxed, scope::device>(with_.close_at) == 0 || with_.where != here) return;
     if (world::template fetch_add<order::relaxed, scope::device>(with_.events, std::uint64_t{1}) + 1 != with_.close_at)
@@ -90,8 +90,8 @@ class preempted_team : public Team {
   preemption& with_;
 };
 
-/// A side task that closes its bubble from inside, so that a test knows at which claim it is preempted, without
-/// anything else running on the machine. Same shape, same results.
+/// A side task that closes its bubble from inside. So a test knows at which claim it is preempted, and runs nothing
+/// else on the machine. Its shape and results are the task's.
 template <side_task Task>
 struct preempted {
   static constexpr team_shape shape = Task::shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Needs GoogleTest, which nothing else that is installed does.
+// Needs GoogleTest; no other installed header does.
 #pragma once
 
 #include <cstdlib>
@@ -31,36 +31,36 @@ class contract_test final : public testing::Test {
   std::function<void()> const body_;
 };
 
-/// With LULL_CONTRACT=brief in the environment tasks are preempted less often: for tools under which they are slow.
+/// Returns whether LULL_CONTRACT=brief is set: then tasks are preempted less often, for tools that make them slow.
 inline bool is_brief() {
   char const* const asked = std::getenv("LULL_CONTRACT");
   return asked != nullptr && std::string_view{asked} == "brief";
 }
 inline constexpr contract_effort brief_effort{.every_k = 2, .random_runs = 1, .owners = 4};
 
-/// `blocks` blocks of so many CPU threads.
+/// Checks the contract on `blocks` blocks of `width` CPU threads.
 inline void expect_kept_on_threads(contract_case const& which, int blocks, int width, contract_effort effort) {
   if (is_brief()) effort = brief_effort;
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = blocks, .team_width = width});
-  EXPECT_EQ(contract_violation(which, *machine, effort), "");
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = blocks, .team_width = width});
+  EXPECT_EQ(contract_violation(which, *executor, effort), "");
 }
 
-/// Needs no two kernels at once, so that compute-sanitizer can run it; brief, on eight SMs. A task that fills an SM
-/// would need 24, and more than minutes under the slowest tool.
+/// Checks the contract on a GPU, never with two kernels at once, so that compute-sanitizer can run it. Brief, on eight
+/// SMs. A task that fills an SM would need 24, and more than minutes under the slowest tool.
 inline void expect_kept_on_cuda(contract_case const& which) {
   if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   bool const brief = is_brief();
   if (brief && which.type.cuda.shape.shared_bytes > max_shared_bytes / 2)
     GTEST_SKIP() << "NOT RUN: it fills an SM, and brief is for eight SMs";
-  auto const machine =
-      make_executor({.kind = executor_kind::cuda, .rooms = brief ? 0 : 2, .processors = brief ? 8 : 0});
-  EXPECT_EQ(contract_violation(which, *machine, brief ? brief_effort : contract_effort{}), "");
+  auto const executor =
+      make_executor({.kind = executor_kind::cuda, .reserved_groups = brief ? 0 : 2, .processors = brief ? 8 : 0});
+  EXPECT_EQ(contract_violation(which, *executor, brief ? brief_effort : contract_effort{}), "");
 }
 
 }  // namespace detail
 
-/// The task joins the contract suite: adds its tests, NAME_contract.is_kept_…, to the program; one on a GPU where the
-/// task was built with nvcc. Before RUN_ALL_TESTS.
+/// Adds a task's tests, NAME_contract.is_kept_…, to the program; one runs on a GPU if the task was built with nvcc.
+/// Call before RUN_ALL_TESTS.
 inline bool join_contract(contract_case which, contract_on where = contract_on::every_executor,
                           std::source_location from = std::source_location::current()) {
   auto const shared = std::make_shared<contract_case const>(std::move(which));
@@ -82,8 +82,8 @@ inline bool join_contract(contract_case which, contract_on where = contract_on::
   return true;
 }
 
-/// One line in a test's source, with lull_contract(…) for the same task in its CMakeLists.txt:
-///   auto const joined = lull::join_contract<my_task>("my_task", make_owner);
+/// Joins a task in one line of a test's source, with lull_contract(…) for the same task in its CMakeLists.txt: auto
+/// const joined = lull::join_contract<my_task>("my_task", make_owner);
 template <side_task Task>
 bool join_contract(std::string name, std::function<std::unique_ptr<task_owner>()> make_owner,
                    contract_on where = contract_on::every_executor,

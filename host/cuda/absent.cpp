@@ -13,7 +13,7 @@ std::string why_no_cuda(int) { return "this build of Lull has no CUDA: it was co
 
 std::unique_ptr<executor> detail::make_cuda_executor(executor_options const&) { throw usage_error{why_no_cuda(0)}; }
 
-room_need measure_rooms(int device, std::function<void(stream_handle)> const&, int) {
+exchange_need measure_reserved_groups(int device, std::function<void(stream_handle)> const&, int) {
   throw usage_error{why_no_cuda(device)};
 }
 

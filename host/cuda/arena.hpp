@@ -8,14 +8,14 @@
 
 namespace lull {
 
-/// Hands out parts of one piece of memory that was made at start, first fit, in units of a line. Not thread-safe.
+/// Hands out parts of one piece of memory that was allocated at start: first fit, in units of a line. Not thread-safe.
 class arena {
  public:
   static constexpr std::size_t unit_bytes = 128;
 
   explicit arena(std::size_t bytes) : taken_(bytes / unit_bytes) {}
 
-  /// Offset of `bytes` free bytes; nothing when none fit.
+  /// Returns the offset of `bytes` free bytes; nothing if none fit.
   std::optional<std::size_t> take(std::size_t bytes) {
     std::size_t const units = units_of(bytes);
     std::size_t run = 0;

@@ -37,7 +37,7 @@ class cuda_block {
 
   __device__ void await_launch_order() const noexcept { ptx::await_launch_order(); }
 
-  /// The launch's dynamic shared memory: shape.shared_bytes.
+  /// Returns the launch's dynamic shared memory: shape.shared_bytes.
   __device__ void* shared() const noexcept {
     extern __shared__ __align__(16) unsigned char lull_team_storage[];
     return lull_team_storage;
@@ -50,7 +50,7 @@ class cuda_block {
     return *reinterpret_cast<T*>(kept);
   }
 
-  /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
+  /// Two places in turn: no thread can write a place again before all have passed the barrier of the other.
   template <class T>
   __device__ T broadcast(T value) const noexcept {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -69,8 +69,7 @@ class cuda_block {
     return broadcast(reduce{storage}.Sum(value));
   }
 
-  /// Two places in turn, as above: CUB's warp scans write a place before their one barrier and only read it behind
-  /// that.
+  /// Two places in turn, as above: CUB's warp scans write a place before their one barrier and read it only after that.
   template <class T, class Op>
   __device__ T exclusive_scan(T value, T first, Op op) const noexcept {
     using scan = cub::BlockScan<T, Threads, cub::BLOCK_SCAN_WARP_SCANS>;

@@ -14,7 +14,7 @@ namespace lull::detail {
 
 namespace {
 
-/// Longer than any block takes that keeps to chunks of bounded length.
+/// Longer than any block takes whose chunks have bounded length.
 constexpr std::uint64_t max_wait_ns = 50'000;
 
 CUgraphEdgeData edge_of(bool ahead) {
@@ -58,7 +58,7 @@ std::optional<captured_graph> graph_under_capture(cudaStream_t stream) {
   cudaError_t const trainers = cudaPeekAtLastError();
   cudaError_t const code = cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &behind, &edges, &count);
   if (code != cudaSuccess) {  // the legacy stream cannot be asked while another is being captured
-    if (trainers == cudaSuccess) cudaGetLastError();  // else the trainer has yet to find one of its own
+    if (trainers == cudaSuccess) cudaGetLastError();  // clears only our own error: the trainer must still find its own
     return found;
   }
   if (status == cudaStreamCaptureStatusNone) return std::nullopt;
@@ -104,7 +104,7 @@ void add_close_edge(captured_graph const& graph, gate_ref gate, std::uint32_t va
 void keep_with(captured_graph const& graph, std::shared_ptr<void const> what) {
   auto held = std::make_unique<std::shared_ptr<void const>>(std::move(what));
   cudaUserObject_t object{};
-  // Called by a thread of the driver's, which may not call CUDA: it only lets go.
+  // A thread of the driver calls this, and may not call CUDA: it only releases the reference.
   auto const let_go = [](void* kept) { delete static_cast<std::shared_ptr<void const>*>(kept); };
   LULL_CUDA(cudaUserObjectCreate(&object, held.get(), let_go, 1, cudaUserObjectNoDestructorSync));
   held.release();

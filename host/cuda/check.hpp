@@ -33,8 +33,8 @@ inline void check_cuda(cudaError_t code, char const* call, char const* file, int
 
 namespace lull {
 
-/// Whether what a query asked about is done. "Not ready" is no error, and a trainer that asks for its last one must not
-/// find it. Throws cuda_error for every other, with the caller's place.
+/// Returns whether what a query asked about is done. Clears "not ready", which is no error, so that a trainer that asks
+/// for its last error does not find it. Throws cuda_error for every other code, with the caller's place.
 inline bool is_done(cudaError_t queried, char const* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (queried == cudaErrorNotReady) {
     if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError();

@@ -13,7 +13,7 @@ CUDA_KERNEL_NODE_PARAMS one_thread(void const* kernel, void** arguments) {
   return detail::kernel_node(kernel, 1, 1, arguments);
 }
 
-/// A graph whose only node, `node`, is that kernel.
+/// Makes a graph whose only node, `node`, is that kernel.
 cuda_graph graph_of(CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where, unsigned long long flags, CUgraphNode& node) {
   detail::owned_graph made = detail::new_graph();
   node = detail::add_kernel_node(made.get(), what, where, nullptr, nullptr, 0);

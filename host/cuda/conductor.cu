@@ -10,18 +10,18 @@ namespace detail {
 
 namespace {
 
-/// Of the 120 graphs that one run of a graph may launch beside its end.
+/// Below the 120 graphs that one run of a graph may launch next to its end.
 constexpr std::uint32_t max_in_a_row = 100;
 
 using kept = kept_conducting<cuda_world>;
 
-/// What the conductors of an executor tell each other, in memory of the device. One is at work at a time.
+/// What the conductors of an executor tell each other, in device memory. Only one works at a time.
 struct relay {
-  kept* goes_on;           // its segment is claimed, and is to be launched by go_on
+  kept* goes_on;           // its segment is claimed, and go_on must launch it
   std::uint32_t in_a_row;  // launches since begin_kernel or go_on ran last
 };
 
-/// The first of so many launches in a row. When all that they lead to has ended, go_on runs.
+/// Launches the first of a row. When all that follows has ended, go_on runs.
 struct first_launcher {
   relay* at;
   cudaGraphExec_t going_on;  // of go_on
@@ -35,13 +35,13 @@ struct first_launcher {
 constexpr unsigned warp = 32;
 constexpr std::size_t sector = 32;  // bytes, of the L2
 
-/// Of each `threads` sectors the calling thread takes that of its `number`.
+/// Takes every `threads`-th sector, from the one of its `number`.
 __device__ void keep(void const* at, std::size_t bytes, unsigned number, unsigned threads) {
   for (std::size_t byte = number * sector; byte < bytes; byte += threads * sector)
     ptx::keep(static_cast<std::byte const*>(at) + byte);
 }
 
-/// From behind a segment: beside the end of its graph, 1.4 us earlier than behind it
+/// Launches from a segment's last node: next to the end of its graph, 1.4 us earlier than after it
 /// (docs/decisions/gated-graphs.md).
 struct next_launcher {
   relay* at;
@@ -52,7 +52,7 @@ struct next_launcher {
       return true;
     }
     at->in_a_row += 1;
-    graph_segment const* const behind = &mine->graph.segments[mine->behind()];
+    graph_segment const* const behind = &mine->graph.segments[mine->following()];
     bool const launched =
         cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable), cudaStreamGraphFireAndForgetAsSibling) == cudaSuccess;
     keep(behind, sizeof *behind, 0, 1);
@@ -71,8 +71,8 @@ __global__ void __launch_bounds__(32) go_on(relay* at) {
   if (mine != nullptr) conductor<cuda_world, first_launcher>::launch_claimed(*mine, {at, cudaGetCurrentGraphExec()});
 }
 
-/// The first thread looks. Meanwhile the other warp has the L2 keep what each look reads. Otherwise a segment's data
-/// push it out, and each look waits 1 us for the memory (docs/decisions/gated-graphs.md).
+/// The first thread looks. Meanwhile the other warp asks the L2 to keep what each look reads. Otherwise a segment's
+/// data evict it, and each look waits 1 us for memory (docs/decisions/gated-graphs.md).
 __global__ void __launch_bounds__(proceed_threads) proceed_behind_segment(kept* mine, relay* at) {
   if (threadIdx.x == 0) conductor<cuda_world, next_launcher>::proceed(*mine, {at, mine});
   if (threadIdx.x < warp) return;
@@ -109,12 +109,12 @@ __device__ void copy_words(copied_bytes const& c) {
   }
 }
 
-/// How many words of 16 bytes the array holds, if it begins at one; the bytes behind them are moved one by one.
+/// Returns how many 16-byte words the array holds if it is aligned to them; the remaining bytes are moved one by one.
 __device__ std::size_t words_of(std::size_t addresses, std::size_t bytes) {
   return addresses % sizeof(uint4) == 0 ? bytes / sizeof(uint4) : 0;
 }
 
-/// Wide, and without the divisions.
+/// Copies in wide words, and without divisions.
 __device__ void copy_row(copied_bytes const& c) {
   auto const address = [](auto* of) { return reinterpret_cast<std::size_t>(of); };
   std::size_t const words = words_of(address(c.to) | address(c.from), c.width);

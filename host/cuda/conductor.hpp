@@ -16,22 +16,22 @@ struct worker_params;
 
 namespace detail {
 
-/// The kernel that begins a gated graph in a bubble, as the worker of every such job. It takes worker_params, the
-/// conductors' relay and the executable graph of the kernel that goes on.
+/// Returns the kernel that begins a gated graph in a bubble, the worker of every such job. It takes worker_params, the
+/// conductors' relay and the executable graph of going_on_kernel.
 worker_kernel conducting_worker();
 
-/// Goes on behind as many segments as one graph may launch, if there is more; takes the conductors' relay.
+/// Returns the kernel that continues after as many segments as one graph may launch; it takes the conductors' relay.
 void const* going_on_kernel() noexcept;
 
-/// The kernel behind each segment, of `proceed_threads`; takes the addresses of the job's kept_conducting and of the
-/// conductors' relay.
+/// Returns the kernel that runs after each segment, with `proceed_threads`; it takes the addresses of the job's
+/// kept_conducting and of the conductors' relay.
 void const* proceed_kernel() noexcept;
 inline constexpr unsigned proceed_threads = 64;
 
 std::size_t kept_bytes() noexcept;
 std::size_t relay_bytes() noexcept;
 
-/// Stores the device's clock; takes the address of a std::uint64_t.
+/// Returns the kernel that stores the device's clock; it takes the address of a std::uint64_t.
 void const* stamp_kernel() noexcept;
 
 /// A rectangle of bytes in each of `depth` slices. Sizes in bytes.
@@ -42,7 +42,7 @@ struct copied_bytes {
   std::size_t to_slice, from_slice;
   std::size_t width, height, depth;
 };
-/// The kernel of 256 threads that copies them, in any number of blocks; takes a copied_bytes.
+/// Returns the kernel of 256 threads that copies such a rectangle, in any number of blocks; it takes a copied_bytes.
 void const* copy_kernel() noexcept;
 
 struct filled_bytes {
@@ -52,18 +52,18 @@ struct filled_bytes {
   std::uint32_t value;
   std::uint32_t element;  // bytes: 1, 2 or 4
 };
-/// The same for a memset; takes a filled_bytes.
+/// Returns the same for a memset; it takes a filled_bytes.
 void const* fill_kernel() noexcept;
 
 }  // namespace detail
 
-/// The graphs that begin a gated graph in a bubble, and go on with it: from the device, graphs are launched in a graph
-/// alone. They serve all such jobs of an executor. The host launches `beginning_` alone and the device `going_on_`,
-/// for CUDA does not define what comes of a launch from both. Not thread-safe.
+/// The graphs that begin and continue a gated graph in a bubble; a device launches graphs only from a graph. They serve
+/// all such jobs of an executor. Only the host launches `beginning_` and only the device `going_on_`, because CUDA does
+/// not define launches of one graph from both. Not thread-safe.
 class conductor_graph {
  public:
-  /// `where`: the context of its kernel. `relay`: zeroed memory of the device, relay_bytes(). Its code is loaded and
-  /// the graph uploaded when `stream` has come so far.
+  /// `where`: the context of its kernel. `relay`: zeroed device memory of relay_bytes(). The code is loaded and the
+  /// graph uploaded when `stream` has reached this point.
   conductor_graph(CUcontext where, void* relay, cudaStream_t stream);
   /// Enqueue only.
   void launch(cudaStream_t stream, worker_params const& params);

@@ -20,7 +20,7 @@ cuda_stream lowest_on(int device) {
 
 cuda_copy_lane::cuda_copy_lane(int device) : device_(device), own_(lowest_on(device)), stream_(own_.get()) {}
 
-/// Without a call that blocks. An error of the device has nobody to go to, and ends the copies, too.
+/// Makes no call that blocks. An error of the device cannot be reported here; it ends the copies, too.
 cuda_copy_lane::~cuda_copy_lane() {
   try {
     while (!done()) std::this_thread::sleep_for(std::chrono::microseconds{20});

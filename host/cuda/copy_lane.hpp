@@ -8,8 +8,8 @@
 
 namespace lull {
 
-/// Copies on a non-blocking stream of the lowest priority, or on one of the executor's. Any thread, on any device and
-/// while any stream is being captured.
+/// Copies on a non-blocking stream of the lowest priority, or on one of the executor's streams. Any thread may use it,
+/// on any device and during any capture.
 class cuda_copy_lane final : public copy_lane {
  public:
   explicit cuda_copy_lane(int device);
@@ -24,7 +24,7 @@ class cuda_copy_lane final : public copy_lane {
 
  private:
   int const device_;
-  cuda_stream own_;  // none: it is the executor's
+  cuda_stream own_;  // none: the stream is the executor's
   cudaStream_t const stream_;
 };
 

@@ -8,9 +8,9 @@
 
 namespace lull {
 
-/// The calling thread works on a device, and spoils nobody's capture, until it departs. The device's context is put on
-/// the thread's stack of contexts: to go back by cudaSetDevice would make a context on the device that the thread came
-/// from, half a gigabyte where it never worked.
+/// Makes the calling thread work on a device, in a mode that spoils no capture, until `restore_thread_to`. Pushes the
+/// device's context onto the thread's stack of contexts. Going back by cudaSetDevice would instead create a context on
+/// the thread's former device: half a gigabyte, even if it never worked there.
 inline thread_state adopt_thread_on(int device) {
   thread_state from;
   LULL_CUDA(cudaGetDevice(&from.device));
@@ -31,7 +31,7 @@ inline void restore_thread_to(thread_state from) noexcept {
   driver().pop_context(&ours);
 }
 
-/// For as long as this lives.
+/// Makes the calling thread work on a device for its lifetime.
 class cuda_device_guard {
  public:
   explicit cuda_device_guard(int device) : from_(adopt_thread_on(device)) {}
@@ -43,8 +43,8 @@ class cuda_device_guard {
   thread_state from_;
 };
 
-/// What a destructor does, on whichever thread: a call without a context would make one on the thread's current device.
-/// Nothing is done where the device's context cannot be entered any more; all that was in it went with it.
+/// Runs a destructor's work on its device, from any thread: a call without a context would create one on the thread's
+/// current device. Does nothing if the device's context cannot be entered any longer; all that was in it is gone.
 template <class Work>
 void destroy_on(int device, Work&& work) noexcept {
   try {

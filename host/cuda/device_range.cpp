@@ -35,7 +35,7 @@ stray_memory::stray_memory(int device, bool with_large)
     : small_(device, small_bytes),
       large_(with_large ? std::make_unique<device_piece const>(device, large_bytes) : nullptr) {}
 
-/// Throws with nothing mapped.
+/// If it throws, nothing is mapped.
 template <class At>
 void device_range::map(At at) {
   std::size_t mapped = 0;

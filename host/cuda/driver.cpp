@@ -11,7 +11,7 @@ namespace lull {
 
 namespace {
 
-/// Left null where the driver does not have it.
+/// Leaves `into` null if the driver does not have the call.
 template <class F>
 void resolve(F& into, char const* name, unsigned version) {
   void* found = nullptr;

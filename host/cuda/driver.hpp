@@ -6,8 +6,8 @@
 
 namespace lull {
 
-/// The driver's calls that the runtime has no name for, found at run time: nothing links against the driver's library,
-/// which machines without a GPU do not have.
+/// Calls of the driver that the runtime does not offer, found at run time: machines without a GPU do not have the
+/// driver's library, so nothing links against it.
 struct cuda_driver {
   decltype(&cuStreamBatchMemOp) memory_operations = nullptr;
   decltype(&cuDeviceGet) device_get = nullptr;
@@ -60,11 +60,12 @@ struct cuda_driver {
   }
 };
 
-/// Resolved once. Throws usage_error when the driver has no stream memory operations.
+/// Returns the calls, resolved once. Throws usage_error if the driver has no stream memory operations.
 cuda_driver const& driver();
 
 namespace detail {
-/// A device's primary context, as the CUDA runtime uses it; made by the first call, and kept until the process ends.
+/// Returns a device's primary context, as the CUDA runtime uses it. The first call makes it; it is kept until the
+/// process ends.
 CUcontext primary_context(int device);
 
 void check_driver(CUresult code, char const* call, char const* file, int line);

@@ -20,24 +20,23 @@ namespace {
 
 constexpr std::size_t sm_ids = 1024;
 
-/// NCCL's send/receive kernel holds 16 whole SMs (16 blocks × 640 threads × 96 registers); those of it that find no
-/// room stand inside the workers' set.
+/// Blocks of NCCL's send/receive kernel that may have to run inside the workers' set. The kernel holds 16 whole SMs (16
+/// blocks × 640 threads × 96 registers).
 constexpr int trainer_blocks_inside = 16;
 
-/// A side task's share of an SM has at most so many threads, half of what an SM holds, so that a trainer's kernel fits
-/// beside it.
+/// The most threads of a side task on an SM: half of what an SM holds, so that a trainer's kernel fits next to it.
 constexpr int threads_per_sm = 1024;
 
-// Of a H200, docs/decisions/closing.md: what lies between the first sight of a close and the first block of the kernel
-// behind it, for each kind of closing edge, less two steps, for a block that is late costs a wave; and what a stream's
-// wait for a word that holds the value already takes.
+// Measured on an H200 (docs/decisions/closing.md): the time from the first sight of a close to the first block of the
+// next kernel, for each kind of closing edge, less two steps, because a late block costs a wave; and the time of a
+// stream's wait for a word that already holds the value.
 constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
 constexpr std::chrono::nanoseconds gap_behind_kernel{300};
 constexpr std::chrono::nanoseconds step{240};
 constexpr std::size_t max_steps = 15;
 
-/// How long a stream waits at the most for blocks to begin to leave: longer than any takes that keeps to chunks of
-/// bounded length.
+/// The longest that a stream waits for blocks to begin to leave: longer than any block takes whose chunks have bounded
+/// length.
 constexpr std::uint64_t max_wait_ns = 50'000;
 
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
@@ -74,7 +73,7 @@ cuda_executor::cuda_executor(executor_options const& options)
     : device_(options.device),
       solo_(options.solo),
       green_context_(options.green_context),
-      place_(device_, options.rooms, options.processors, options.green_context),
+      place_(device_, options.reserved_groups, options.processors, options.green_context),
       closes_(options.closes),
       memory_(device_, options.memory_limit_bytes, options.reserve_bytes),
       control_(priorities().highest),
@@ -102,7 +101,7 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
   int fit = 0;
   void const* const code = detail::launchable(kernel, kernel.resident);
   LULL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, code, kernel.shape.threads, kernel.shape.shared_bytes));
-  // Half of what fits leaves registers to others, too, and lets the share be watched.
+  // Half of what fits leaves registers for other kernels, and the share can be enforced.
   int const fitting = std::max(1, std::min(threads_per_sm / kernel.shape.threads, fit / 2));
   int const share = std::min(blocks_per_processor > 0 ? blocks_per_processor : fitting, fit);
   if (share < 1)
@@ -115,7 +114,7 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
     return chosen;
   }
   chosen.sms.inside = inside_;
-  // Where twice its share fits, blocks might double up on an SM, so the share is watched, and none is ever left
+  // Where twice its share fits, blocks might double up on an SM, so the share is enforced, and no block is ever left
   // pending.
   bool const fills = fit < 2 * share;
   chosen.sms.share = fills ? detail::any_share : static_cast<std::uint32_t>(share);
@@ -123,7 +122,8 @@ worker_grid cuda_executor::choose(worker_kernel const& kernel, int blocks_per_pr
                   : place_.by_id() ? place_.processors()
                                    : place_.owned_at_start();
   if (sms < 1)
-    throw usage_error{"too few SMs are left for a side task that fills them: lower rooms, or raise processors"};
+    throw usage_error{
+        "too few SMs are left for a side task that fills them: lower reserved groups, or raise processors"};
   chosen.blocks = static_cast<std::uint64_t>(share * sms);
   return chosen;
 }
@@ -152,9 +152,9 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
   if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
   for (void const* each : {kernel.resident, kernel.phase, kernel.between}) {
     void const* const code = detail::launchable(kernel, each);
-    // A kernel that wants another split of shared memory and L1 cannot be placed beside the worker; at 50 all fit.
+    // A kernel that needs another split of shared memory and L1 cannot run next to the worker; 50 % suits all.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
-    // From 48 KiB on it must be said; what the kernel has of its own counts, too.
+    // Required above 48 KiB; the kernel's static shared memory counts, too.
     LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(kernel.shape.shared_bytes)));
   }
@@ -177,15 +177,15 @@ std::unique_ptr<bubble_mark> cuda_executor::make_mark() { return std::make_uniqu
 stream_found cuda_executor::look_at(stream_handle stream, thread_state from) {
   bool const here = from.device == device_;
   if (auto const capture = capture_of(stream)) {
-    // asked for its device while it is captured, the stream would spoil the capture
+    // Asking a stream for its device during its capture would spoil the capture.
     return here ? stream_found{stream_found::captured, *capture} : stream_found{stream_found::foreign};
   }
-  // the default streams are those of the caller's device
+  // The default streams are those of the caller's device.
   bool const a_default = stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
   int device = from.device;
   if (!a_default) LULL_CUDA(cudaStreamGetDevice(stream_of(stream), &device));
   if (device != device_) return {stream_found::foreign};
-  // By its id: a handle may be that of a stream that has gone, and the per-thread one is another stream in each thread.
+  // By its id: a handle may be that of a destroyed stream, and the per-thread stream differs in each thread.
   unsigned long long id = 0;
   LULL_DRIVER(driver().stream_id(stream_of(stream), &id));
   return {.is = stream_found::plain, .id = id + 1};
@@ -211,7 +211,7 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
   } else {
     all[count++] = writing(&gate.line->value, value);
   }
-  // Waits for what is true already: each takes a step.
+  // Waits for values that are there already: each takes one step of time.
   for (auto left = how.longer; left.count() > 0 && count < all.size(); left -= step) {
     auto& wait = all[count++].waitValue;
     wait.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
@@ -233,9 +233,11 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid,
   if (when == start_when::opened) {
     CUstreamBatchMemOpParams wait{};
     wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    wait.waitValue.address = reinterpret_cast<CUdeviceptr>(&params.gate.tells->numbers) + opening_numbers::go_bits / 8;
+    wait.waitValue.address =
+        reinterpret_cast<CUdeviceptr>(&params.gate.opening->numbers) + opening_numbers::go_bits / 8;
     wait.waitValue.value = static_cast<std::uint32_t>(params.bubble);
-    wait.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;  // by the sign of the difference: it wraps
+    // compares by the sign of the difference, because the number wraps
+    wait.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
     LULL_DRIVER(driver().memory_operations(place_.stream(), 1, &wait, 0));
   }
   worker_params with = params;
@@ -268,7 +270,7 @@ captured_opening cuda_executor::capture_open(stream_handle stream, gate_ref gate
     detail::worker_launch how{each.kernel.resident, static_cast<unsigned>(chosen.blocks), each.kernel.shape,
                               place_.context(), each.kernel.runtime};
     if (chosen.sms.inside != nullptr && chosen.sms.share != detail::any_share) {  // twice its share fits an SM
-      // A kernel of another context starts 2 µs later, so rooms are kept by SM id.
+      // A kernel of another context starts 2 µs later, so SMs are reserved by id.
       std::ranges::copy(place_.plan_in_graphs().kept_off, with.sms.kept_off);
       how.blocks = chosen.sms.share * static_cast<unsigned>(place_.processors());
       if (workers.size() > 1) with.sms.together = chosen.sms.share * static_cast<unsigned>(place_.owned_at_start());

@@ -14,12 +14,13 @@
 
 namespace lull {
 
-/// The machine is one CUDA device. Workers run on a non-blocking stream of the lowest priority that owns all SMs but
-/// the rooms. The opening edge is a one-thread kernel, which stamps the record and tells the host; a worker that was
-/// enqueued ahead waits for the word that it tells. The closing edge is a memory operation, which needs no SM.
+/// An executor on one CUDA device. Workers run on a non-blocking stream of the lowest priority that owns all SMs except
+/// the reserved ones. The opening edge is a one-thread kernel, which stamps the record and tells the host. A worker
+/// that was enqueued early waits for a word that this kernel stores. The closing edge is a memory operation, which
+/// needs no SM.
 class cuda_executor final : public executor {
  public:
-  /// The calling thread works on the device.
+  /// The calling thread must work on the device.
   explicit cuda_executor(executor_options const& options);
   ~cuda_executor() override;
 
@@ -39,7 +40,7 @@ class cuda_executor final : public executor {
   mapped_memory map(std::size_t bytes) override { return memory_.map(bytes); }
   void unmap(mapped_memory memory, std::size_t bytes) noexcept override { memory_.unmap(memory, bytes); }
   void write(void* to, void const* from, std::size_t bytes) override { memory_.write(to, from, bytes); }
-  /// Each copy has ended before the next begins.
+  /// Each copy has ended before the next begins, so a plain write publishes.
   void publish(std::uint64_t* word, std::uint64_t value) override { memory_.write(word, &value, sizeof value); }
   void read(void* to, void const* from, std::size_t bytes) override { memory_.read(to, from, bytes); }
   void fill_zero(void* to, std::size_t bytes) override { memory_.fill_zero(to, bytes); }
@@ -80,25 +81,25 @@ class cuda_executor final : public executor {
   std::uint64_t load_mapped(void const* host_word) const noexcept override;
   bool is_lost() noexcept override;
   bool workers_done() override;
-  bool graph_workers_done() override { return true; }  // a graph goes when its last launch has ended
+  bool graph_workers_done() override { return true; }  // a graph is freed when its last launch has ended
 
-  /// Where gated graphs run: as workers, but always in a context that keeps them off reserved SMs. Their grids are not
-  /// ours, and what arrives beside them must find room; so where workers have all SMs, graphs leave one group. Throws
-  /// usage_error where no context does that.
+  /// Returns where gated graphs run: as workers, but always in a context that keeps them off reserved SMs. Lull does
+  /// not choose their grids, and the trainer's kernels must find SMs; so where workers have all SMs, graphs leave one
+  /// group. Throws usage_error if no context does that.
   worker_place const& place_of_graphs();
-  /// Another for the program's captures, which goes with the executor. Thread-safe. Throws limit_error.
+  /// Returns another stream for the program's captures; the executor owns it. Thread-safe. Throws limit_error.
   cudaStream_t capture_stream();
-  /// What the conductors of gated graphs tell each other.
+  /// Returns what the conductors of gated graphs tell each other.
   void* relay() const noexcept { return relay_; }
-  /// Keeps what workers use for as long as those may work that are enqueued by now. To free executables may take long,
-  /// so it is done by free_buried, off the trainer's path, and at the executor's end.
+  /// Keeps `what` until all workers that are enqueued now have ended. Freeing executables may take long, so free_buried
+  /// does it, off the trainer's path, and the executor's destructor.
   void bury(std::shared_ptr<void const> what) noexcept;
   void free_buried();
 
  private:
   struct buried {
     std::shared_ptr<void const> what;
-    std::optional<cuda_event> ended;  // none: that is not known
+    std::optional<cuda_event> ended;  // none: not known
   };
 
   worker_place const& find_place_of_graphs();
@@ -113,13 +114,13 @@ class cuda_executor final : public executor {
   cuda_stream control_;
   cuda_stream plain_;
   std::uint32_t* inside_;         // (1024,) worker blocks now on each SM id
-  std::mutex loaded_mutex_;       // all that follows
+  std::mutex loaded_mutex_;       // guards all that follows
   std::set<void const*> loaded_;  // kernels
   std::vector<cuda_stream> captures_;
   void* relay_;                                 // of conductors
   std::unique_ptr<worker_place> graphs_;        // where workers have all SMs; made when it is first asked for
   std::unique_ptr<conductor_graph> conductor_;  // made when it is first loaded
-  std::mutex buried_mutex_;                     // all that follows
+  std::mutex buried_mutex_;                     // guards all that follows
   std::vector<buried> buried_;
 };
 

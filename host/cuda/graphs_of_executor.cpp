@@ -20,7 +20,7 @@ worker_place const& cuda_executor::place_of_graphs() {
   return find_place_of_graphs();
 }
 
-/// Under the lock.
+/// Call under the lock.
 worker_place const& cuda_executor::find_place_of_graphs() {
   if (place_.has_all() && graphs_ == nullptr) graphs_ = std::make_unique<worker_place>(device_, 1, 0, true);
   worker_place const& found = place_.has_all() ? *graphs_ : place_;
@@ -37,7 +37,7 @@ cudaStream_t cuda_executor::capture_stream() {
   cuda_device_guard const here{device_};
   std::lock_guard const lock{loaded_mutex_};
   if (captures_.size() >= max_capture_streams)
-    throw limit_error{"1,024 streams for captures are made: use one again whose graph is over"};
+    throw limit_error{"1,024 streams for captures exist already: reuse one whose graph is over"};
   captures_.reserve(captures_.size() + 1);
   cuda_stream made = find_place_of_graphs().another_stream();
   if (captures_.empty()) detail::begin_lending(memory_);
@@ -52,13 +52,13 @@ void cuda_executor::bury(std::shared_ptr<void const> what) noexcept {
     cuda_event ended{event_timing::off};
     LULL_CUDA(cudaEventRecord(ended.get(), place_.stream()));
     added.ended = std::move(ended);
-  } catch (std::exception const&) {  // then it goes with the executor
+  } catch (std::exception const&) {  // the executor frees it at its end
   }
 }
 
 void cuda_executor::free_buried() {
   cuda_device_guard const here{device_};
-  std::vector<buried> gone;  // destroyed under no lock: others bury meanwhile
+  std::vector<buried> gone;  // destroyed under no lock, so that other threads can bury meanwhile
   std::lock_guard const lock{buried_mutex_};
   auto const is_used = [](buried const& each) { return !each.ended || !is_done(cudaEventQuery(each.ended->get())); };
   std::vector<buried> kept;

@@ -10,13 +10,13 @@ namespace lull::detail {
 
 using kernel_lookup = cudaError_t (*)(cudaKernel_t*, void const*);
 
-/// The cudaGetKernel of the CUDA runtime that a worker's code was linked with: null is this program's own.
+/// Returns cudaGetKernel of the CUDA runtime with which a worker's code was linked; null is this program's own.
 inline kernel_lookup lookup_of(any_function runtime) noexcept {
   return runtime == nullptr ? static_cast<kernel_lookup>(&cudaGetKernel) : reinterpret_cast<kernel_lookup>(runtime);
 }
 
-/// What this program's runtime launches for `code` of the kernel: the symbol, where it knows that; the handle of what
-/// another runtime knows, as that of a shared library. Throws cuda_error.
+/// Returns what this program's runtime launches for the kernel's `code`: the symbol if this runtime knows it; otherwise
+/// the handle of the runtime that does, such as a shared library's. Throws cuda_error.
 inline void const* launchable(worker_kernel const& kernel, void const* code) {
   kernel_lookup const lookup = lookup_of(kernel.runtime);
   if (lookup == static_cast<kernel_lookup>(&cudaGetKernel)) return code;

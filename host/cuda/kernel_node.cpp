@@ -23,7 +23,7 @@ CUgraphNode detail::add_kernel_node(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const
   CUgraphNodeParams node{};
   node.type = CU_GRAPH_NODE_TYPE_KERNEL;
   node.kernel.kern = what.kern;
-  node.kernel.func = what.kern != nullptr ? nullptr : what.func;  // with that the context would be ignored
+  node.kernel.func = what.kern != nullptr ? nullptr : what.func;  // with `func` set the context would be ignored
   node.kernel.ctx = where;
   node.kernel.gridDimX = what.gridDimX;
   node.kernel.gridDimY = what.gridDimY;

@@ -8,13 +8,13 @@
 
 namespace lull::detail {
 
-/// A kernel of this library as a node.
+/// Returns the parameters of a node for a kernel of this library.
 CUDA_KERNEL_NODE_PARAMS kernel_node(void const* kernel, unsigned blocks, unsigned threads, void** arguments);
 /// Adds a kernel to a graph. `where`: its context.
 CUgraphNode add_kernel_node(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what, CUcontext where,
                             CUgraphNode const* behind, CUgraphEdgeData const* edges, std::size_t count);
 
-/// The driver's own form of what the runtime tells of an edge.
+/// Converts an edge's data from the runtime's form to the driver's.
 CUgraphEdgeData in_driver(cudaGraphEdgeData const& edge) noexcept;
 
 }  // namespace lull::detail

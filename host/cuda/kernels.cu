@@ -11,8 +11,8 @@ namespace lull::detail {
 
 namespace {
 
-/// A block has begun to leave this much before it is gone. The launch gap behind a captured closing edge hides most of
-/// that, not all: without, one bubble in a hundred cost the trainer a wave of blocks, 9 µs.
+/// A block has begun to leave this long before it is gone. The launch gap after a captured closing edge hides most of
+/// that. Without this constant, one bubble in a hundred cost the trainer a wave of blocks, 9 µs.
 constexpr std::uint64_t last_of_leaving_ns = 200;
 
 __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64_t bubble) {
@@ -20,7 +20,7 @@ __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64
 }
 
 __global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
-  // relaxed, system: as the memory operation that may stand in its place
+  // relaxed, system scope: like the memory operation that may be used instead
   if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
 }
 
@@ -29,7 +29,7 @@ __global__ void await_leaving_kernel(gate_line* line, std::uint64_t max_ns) {
 }
 
 __global__ void open_captured_edge_kernel(gate_ref gate, std::uint32_t value) {
-  ptx::launch_dependents();  // workers, which wait for the end of this before they look at the gate
+  ptx::launch_dependents();  // workers, which wait for the end of this kernel before they look at the gate
   if (gate.line != nullptr) open_captured_gate<cuda_world>(gate, value);
 }
 
@@ -54,14 +54,14 @@ __global__ void exchange_kernel(slot_line* slot, __grid_constant__ slot_content 
   cuda_world::store<order::release, scope::system>(*done, 2 * id + (moved ? 1 : 0));
 }
 
-/// Stays long enough for all clusters of the launch to be placed side by side.
+/// Runs until all clusters of the launch are placed at the same time.
 __global__ void __cluster_dims__(8) where_kernel(std::uint32_t* sm_of_block) {
   if (threadIdx.x == 0) asm volatile("mov.u32 %0, %smid;" : "=r"(sm_of_block[blockIdx.x]));
   std::uint64_t const until = cuda_world::now_ns() + 20'000;
   while (cuda_world::now_ns() < until) cuda_world::pause();
 }
 
-/// Its own return code: the thread's last error may be the trainer's.
+/// Reads its own return code: the thread's last error may be the trainer's.
 void launch_one_thread(void const* kernel, cudaStream_t stream, void** arguments) {
   LULL_CUDA(cudaLaunchKernel(kernel, dim3(1), dim3(1), arguments, 0, stream));
 }
@@ -116,7 +116,7 @@ void load_kernels(cudaStream_t stream) {
   std::uint32_t site = 0;
   std::uint64_t max_ns = 0;
   void* arguments[] = {&nowhere, &value, &site, &max_ns};
-  launch_one_thread(open_captured_edge(), stream, arguments);  // takes the first two
+  launch_one_thread(open_captured_edge(), stream, arguments);  // the kernel takes the first two
   launch_one_thread(close_captured_edge(), stream, arguments);
 }
 

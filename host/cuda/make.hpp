@@ -7,7 +7,7 @@
 
 namespace lull::detail {
 
-/// Throws usage_error where there is no CUDA in the build, or no device.
+/// Throws usage_error if the build has no CUDA, or no device answers.
 std::unique_ptr<executor> make_cuda_executor(executor_options const& options);
 
 }  // namespace lull::detail

@@ -12,7 +12,7 @@
 
 namespace lull {
 
-/// Its events are made with it, at the start of a runtime: a trainer's bubble allocates none.
+/// Allocates its events when it is made, at the start of a runtime, so that a trainer's bubble allocates none.
 class cuda_mark final : public bubble_mark {
  public:
   explicit cuda_mark(int device)
@@ -52,7 +52,7 @@ class cuda_moment final : public stream_moment {
   std::optional<cuda_event> event_;
 };
 
-/// Nothing while one of the events has not been reached, or was never recorded.
+/// Returns nothing if an event has not been reached, or was never recorded.
 inline std::optional<std::chrono::nanoseconds> time_between(cudaEvent_t from, cudaEvent_t to) {
   float ms = 0;
   cudaError_t const code = cudaEventElapsedTime(&ms, from, to);

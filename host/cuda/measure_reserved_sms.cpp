@@ -12,9 +12,9 @@
 namespace lull {
 namespace {
 
-constexpr int deepest = 8;  // graphs in graphs
+constexpr int deepest = 8;  // levels of nested graphs
 
-/// What a stream captures until `end`, relaxed: the trainer's libraries may allocate and load as they like.
+/// Captures a stream until `end`, in relaxed mode: the trainer's libraries may allocate and load.
 class capture {
  public:
   explicit capture(cudaStream_t stream) : stream_(stream) {
@@ -50,7 +50,7 @@ std::uint32_t attribute(CUDA_KERNEL_NODE_PARAMS const& node, CUfunction_attribut
   return static_cast<std::uint32_t>(std::max(value, 0));
 }
 
-/// Blocks of a cluster: said at the launch, or fixed when the kernel was compiled.
+/// Returns the blocks of a cluster: given at the launch, or fixed when the kernel was compiled.
 std::uint32_t cluster_of(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS const& what, CUdevice device) {
   CUlaunchAttributeValue said{};
   LULL_DRIVER(driver().node_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &said));
@@ -62,7 +62,7 @@ std::uint32_t cluster_of(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS const& what, 
 }
 
 kernel_shape shape_of(CUgraphNode node, CUdevice device) {
-  // The driver is asked, and not the runtime: NCCL has a runtime of its own inside, whose kernels ours does not know.
+  // Ask the driver, not the runtime: NCCL contains its own runtime, whose kernels ours does not know.
   CUDA_KERNEL_NODE_PARAMS what{};
   LULL_DRIVER(driver().kernel_node(node, &what));
   return {.blocks = what.gridDimX * what.gridDimY * what.gridDimZ,
@@ -103,21 +103,21 @@ sm_capacity capacity_of(int device) {
           .reserved_shared_bytes = ask(cudaDevAttrReservedSharedMemoryPerBlock)};
 }
 
-std::string line_of(room_need const& need, int rooms_each) {
+std::string line_of(exchange_need const& need, int groups_each) {
   if (need.kernels == 0) return "the exchange launches no kernel: no room is needed";
   char text[256];
   std::snprintf(text, sizeof text,
                 "the largest of %u kernels of the exchange has %u blocks (channels) of %u threads in clusters of %u, "
                 "%u registers, "
-                "%u KiB of shared memory and needs %d rooms; %d resident at once need %d",
+                "%u KiB of shared memory and needs %d reserved groups; %d resident at once need %d",
                 need.kernels, need.largest.blocks, need.largest.threads, need.largest.cluster, need.largest.registers,
-                need.largest.shared_bytes / 1024, rooms_each, need.resident, need.rooms);
+                need.largest.shared_bytes / 1024, groups_each, need.resident, need.reserved_groups);
   return text;
 }
 
 }  // namespace
 
-room_need measure_rooms(int device, std::function<void(stream_handle)> const& exchange, int resident) {
+exchange_need measure_reserved_groups(int device, std::function<void(stream_handle)> const& exchange, int resident) {
   if (std::string const why = why_no_cuda(device); !why.empty()) throw usage_error{why};
   if (resident < 1)
     throw usage_error{"resident is " + std::to_string(resident) +
@@ -134,17 +134,17 @@ room_need measure_rooms(int device, std::function<void(stream_handle)> const& ex
     exchange(stream.get());
     collect(captured.end(), handle, 0, kernels);
   }
-  room_need need{.kernels = static_cast<std::uint32_t>(kernels.size()), .resident = resident};
+  exchange_need need{.kernels = static_cast<std::uint32_t>(kernels.size()), .resident = resident};
   sm_capacity const sm = capacity_of(device);
   int each = 0;
   for (kernel_shape const& kernel : kernels) {
-    int const rooms = rooms_for(kernel, sm);
-    if (rooms > each) {
-      each = rooms;
+    int const reserved_groups = reserved_groups_for(kernel, sm);
+    if (reserved_groups > each) {
+      each = reserved_groups;
       need.largest = kernel;
     }
   }
-  need.rooms = each * resident;
+  need.reserved_groups = each * resident;
   need.text = line_of(need, each);
   return need;
 }

@@ -20,7 +20,7 @@ namespace {
   throw limit_error{
       "the device did not reach a copy of Lull's within " + std::to_string(patient_copies::limit().count()) +
       " s: an operation that was enqueued before it does not end. With CUDA_DEVICE_MAX_CONNECTIONS=1 that may be what "
-      "the trainer waits for: try again when it goes on"};
+      "the trainer waits for: try again when the trainer continues"};
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ cuda_memory::cuda_memory(int device, std::size_t limit_bytes, std::size_t reserv
 
 cuda_memory::~cuda_memory() {
   detail::end_lending(*this);
-  // The end of the runtime may wait; errors have nobody to go to.
+  // The end of the runtime may wait; errors cannot be reported here.
   destroy_on(device_, [this] {
     cudaStreamSynchronize(stream_.get());
     allocated_.clear();
@@ -71,7 +71,7 @@ void cuda_memory::wait() {
   }
 }
 
-/// Whether Lull's stream is idle; waits some milliseconds for that.
+/// Returns whether Lull's stream is idle; waits some milliseconds for that.
 bool cuda_memory::is_idle() const noexcept try {
   constexpr int max_looks = 100;
   for (int looks = 0; !is_done(cudaStreamQuery(stream_.get())); ++looks) {
@@ -107,7 +107,7 @@ void cuda_memory::require_unreserved(std::size_t bytes) const {
   }
 }
 
-/// Without zeros it is a range, also where it is small: it may outlive the small arena.
+/// Without zeros it takes a range even for a small size: the memory may outlive the small arena.
 void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
   cuda_device_guard const here{device_};
   drop_late();
@@ -120,7 +120,7 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
     auto const small = with_zeros && bytes <= max_small_bytes ? small_.take(bytes) : std::nullopt;
     if (!small) taken = device_range::rounded(bytes);
     try {
-      account_.take(taken);  // before there is any, so that two threads cannot both find room for one
+      account_.take(taken);  // counted before allocating, so that two threads cannot both find room for one
     } catch (...) {
       if (small) small_.give_back(*small, bytes);
       throw;
@@ -132,7 +132,8 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
     if (is_range) {
       require_unreserved(taken);
       made.range = std::make_unique<device_range>(device_, bytes);
-      if (of_job != nullptr) stray_for(made.range->bytes());  // now: when memory has to go there may be none for it
+      // made now: when memory must move out, none may be left for it
+      if (of_job != nullptr) stray_for(made.range->bytes());
       memory = made.range->data();
     }
     std::lock_guard const lock{mutex_};
@@ -145,7 +146,7 @@ void* cuda_memory::take(std::size_t bytes, bool with_zeros) {
     if (with_zeros) LULL_CUDA(cudaMemsetAsync(memory, 0, bytes, stream_.get()));
     if (with_zeros) wait();  // other streams use it next
     if (of_job != nullptr) of_job->add(memory, {bytes, taken, is_range});
-  } catch (...) {  // the zeroing may still come: `release` sees to that
+  } catch (...) {  // the zeroing may still run: `release` handles that
     release_now(memory);
     throw;
   }
@@ -181,7 +182,7 @@ void cuda_memory::release_now(void* memory) noexcept {
   drop_late();
 }
 
-/// Ranges that were released go where no copy or zeroing is under way; else when room is asked for next.
+/// Frees ranges that were released, when no copy or zeroing is under way; otherwise at the next allocation.
 void cuda_memory::drop_late() const noexcept {
   std::vector<std::unique_ptr<device_range>> late;
   {
@@ -233,7 +234,7 @@ bytes_left cuda_memory::free_bytes() const {
   return {free};
 }
 
-/// What addresses of memory that is away lead into; made when it is first asked for.
+/// Returns the memory to which addresses lead whose memory is away; makes it at the first call.
 std::shared_ptr<stray_memory const> cuda_memory::stray_for(std::size_t range_bytes) {
   bool const is_large = range_bytes >= device_range::large_bytes;
   std::shared_ptr<stray_memory const> known;
@@ -245,7 +246,7 @@ std::shared_ptr<stray_memory const> cuda_memory::stray_for(std::size_t range_byt
   std::shared_ptr<stray_memory const> made;
   try {
     made = make_stray(is_large);
-  } catch (limit_error const&) {  // the small piece takes longer
+  } catch (limit_error const&) {  // use the small piece, which takes longer
     if (known != nullptr) return known;
     if (!is_large) throw;
     made = make_stray(false);
@@ -253,7 +254,7 @@ std::shared_ptr<stray_memory const> cuda_memory::stray_for(std::size_t range_byt
   std::lock_guard const lock{mutex_};
   bool const is_better = stray_ == nullptr || (made->large() != nullptr && stray_->large() == nullptr);
   if (is_better) std::swap(stray_, made);
-  if (made != nullptr) account_.give_back(made->bytes());  // it goes when no address leads there any more
+  if (made != nullptr) account_.give_back(made->bytes());  // freed when no address leads there any longer
   return stray_;
 }
 
@@ -268,14 +269,14 @@ std::shared_ptr<stray_memory const> cuda_memory::make_stray(bool with_large) {
   }
 }
 
-/// Null: it is not from here, or of the small arena.
+/// Returns null if the memory is not from here, or is in the small arena.
 device_range* cuda_memory::range_of(void* memory) const {
   std::lock_guard const lock{mutex_};
   auto const known = allocated_.find(memory);
   return known != allocated_.end() ? known->second.range.get() : nullptr;
 }
 
-/// A range that moves is not released meanwhile: job_memory::move sees to that.
+/// A range that moves is not released meanwhile: job_memory::move prevents it.
 void cuda_memory::withdraw(void* memory) {
   cuda_device_guard const here{device_};
   device_range* const range = range_of(memory);
@@ -359,7 +360,7 @@ void cuda_memory::write(void* to, void const* from, std::size_t bytes) {
   unsigned char* const staging = arena_host_ + arena_bytes;
   for (std::size_t at = 0; at < bytes; at += staging_bytes) {
     std::size_t const part = std::min(staging_bytes, bytes - at);
-    auto const lock = lock_staging();  // others' small copies go between two parts
+    auto const lock = lock_staging();  // other threads' small copies may go between two parts
     std::memcpy(staging, static_cast<unsigned char const*>(from) + at, part);
     LULL_CUDA(
         cudaMemcpyAsync(static_cast<unsigned char*>(to) + at, staging, part, cudaMemcpyHostToDevice, stream_.get()));

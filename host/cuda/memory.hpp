@@ -19,10 +19,10 @@
 
 namespace lull {
 
-/// Device memory in ranges of addresses of our own, small pieces of it (gates, slots, cursors) from one arena made at
-/// start; host memory from one pinned arena. Nothing here frees or allocates with a call that waits for the trainer.
-/// Thread-safe, on any device and while any stream is being captured. `read` and `write` wait for their own copy, and
-/// for parts of others', because they share staging memory; nothing else is locked over a call to the driver.
+/// Device memory in our own ranges of addresses; small pieces (gates, slots, cursors) come from one arena made at
+/// start, and host memory from one pinned arena. No call frees or allocates by a call that waits for the trainer.
+/// Thread-safe, on any device and during any capture. `read` and `write` wait for their own copy and for parts of
+/// others', because they share staging memory; no other lock is held over a call to the driver.
 class cuda_memory {
  public:
   /// `limit_bytes` 0: no limit but the device's. `reserve_bytes` stay free on the device.
@@ -32,13 +32,13 @@ class cuda_memory {
   cuda_memory& operator=(cuda_memory const&) = delete;
 
   void* allocate(std::size_t bytes);
-  /// Not filled, for allocate_for_pool. Throws limit_error and device_error.
+  /// Allocates without zeroing, for allocate_for_pool. Throws limit_error and device_error.
   void* allocate_unfilled(std::size_t bytes);
   int device() const noexcept { return device_; }
   void release(void* memory) noexcept;
-  /// Another's memory from now on: it may outlive this. Null: none of our ranges.
+  /// Hands a range over to the caller, because it may outlive this object. Null: it is none of our ranges.
   std::unique_ptr<device_range> surrender(void* memory) noexcept;
-  /// What the driver calls free and is not reserved, less a sixteenth, within the limit. Throws device_error.
+  /// Returns what the driver calls free and is not reserved, less a sixteenth, within the limit. Throws device_error.
   bytes_left free_bytes() const;
   std::uint64_t device_free_bytes() const;
   bytes_taken taken_bytes() const;
@@ -65,9 +65,9 @@ class cuda_memory {
   };
 
   struct allocation {
-    std::size_t bytes;                    // that were asked for
-    std::unique_ptr<device_range> range;  // null: of the small arena
-    std::shared_ptr<job_memory> of_job;   // null: nobody's
+    std::size_t bytes;                    // as requested
+    std::unique_ptr<device_range> range;  // null: in the small arena
+    std::shared_ptr<job_memory> of_job;   // null: no job's
   };
 
   void* take(std::size_t bytes, bool with_zeros);
@@ -76,7 +76,7 @@ class cuda_memory {
   void take_from_account(std::uint64_t bytes);
   void give_to_account(std::uint64_t bytes) noexcept;
   void require_unreserved(std::size_t bytes) const;
-  void wait();  // for the stream, without a call that blocks
+  void wait();  // waits for the stream, without a call that blocks
   bool is_idle() const noexcept;
   std::unique_lock<std::timed_mutex> lock_staging();
   std::shared_ptr<stray_memory const> stray_for(std::size_t range_bytes);
@@ -84,14 +84,14 @@ class cuda_memory {
   device_range* range_of(void* memory) const;
 
   int const device_;
-  mutable std::mutex mutex_;        // of what is allocated; not held over a call to the driver
-  std::timed_mutex staging_mutex_;  // of the staging memory; held over a copy
-  std::atomic<bool> late_{false};   // a copy was given up that may still come: staging memory is its own until then
+  mutable std::mutex mutex_;        // guards what is allocated; not held over a call to the driver
+  std::timed_mutex staging_mutex_;  // guards the staging memory; held over a copy
+  std::atomic<bool> late_{false};   // a copy that was given up may still run: until then it owns the staging memory
   std::size_t const reserve_bytes_;
   mutable memory_account account_;  // whole ranges, small pieces, and what stray addresses lead into
   std::map<void*, allocation> allocated_;
-  mutable std::vector<std::unique_ptr<device_range>> late_ranges_;  // that a copy may still use; they go when they can
-  std::shared_ptr<stray_memory const> stray_;                       // behind the addresses of memory that is away
+  mutable std::vector<std::unique_ptr<device_range>> late_ranges_;  // a copy may still use them; freed when possible
+  std::shared_ptr<stray_memory const> stray_;                       // for addresses whose memory is away
   std::vector<pinned> pinned_;
   cuda_stream stream_;
   unsigned char* arena_host_ = nullptr;  // arena, then staging

@@ -5,10 +5,10 @@
 
 namespace lull::detail {
 
-/// Spans on the timeline of a tool like Nsight Systems, in the NVTX domain "lull": from a bubble's opening call to its
-/// closing call, under its site's name, and each submit under its job's. They show what the host enqueued when; what
-/// the device did is in the reports. Nothing without such a tool (a test of a pointer), and nothing in a build without
-/// CUDA. Thread-safe.
+/// Spans on the timeline of a tool such as Nsight Systems, in the NVTX domain "lull": from a bubble's opening call to
+/// its closing call, under its site's name, and each submit under its job's. They show when the host enqueued what; the
+/// reports show what the device did. Without such a tool a span costs the test of a pointer, and in a build without
+/// CUDA nothing. Thread-safe.
 std::uint64_t begin_range(char const* text) noexcept;
 void end_range(std::uint64_t range) noexcept;
 

@@ -22,7 +22,7 @@ using owned_handle = std::unique_ptr<std::remove_pointer_t<Handle>, cuda_destroy
 using owned_graph = owned_handle<cudaGraph_t, cudaGraphDestroy>;
 using owned_executable = owned_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
-/// Without nodes.
+/// Makes a graph without nodes.
 inline owned_graph new_graph() {
   cudaGraph_t made = nullptr;
   LULL_CUDA(cudaGraphCreate(&made, 0));
@@ -36,11 +36,11 @@ inline owned_executable executable_of(cudaGraph_t graph, unsigned long long flag
 
 }  // namespace detail
 
-/// A CUDA stream, owned. Destroying it does not wait for its work.
+/// Owns a CUDA stream. Destroying it does not wait for its work.
 class cuda_stream {
  public:
   cuda_stream() = default;
-  /// Non-blocking: the legacy default stream does not wait for it, nor it for that. Lower numbers come first.
+  /// Non-blocking: it and the legacy default stream do not wait for each other. A lower number is a higher priority.
   explicit cuda_stream(int priority) {
     cudaStream_t made = nullptr;
     LULL_CUDA(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, priority));
@@ -65,11 +65,11 @@ inline stream_priorities priorities() {
   return found;
 }
 
-/// A CUDA graph and one executable of it, owned.
+/// Owns a CUDA graph and one executable of it.
 class cuda_graph {
  public:
   cuda_graph() = default;
-  /// Takes the graph, and instantiates it.
+  /// Takes ownership of the graph and instantiates it.
   explicit cuda_graph(cudaGraph_t graph, unsigned long long flags = 0)
       : graph_(graph), executable_(detail::executable_of(graph, flags)) {}
   cudaGraph_t get() const noexcept { return graph_.get(); }
@@ -80,11 +80,11 @@ class cuda_graph {
   detail::owned_executable executable_;
 };
 
-/// Memory of the current device, owned. Allocating and freeing may wait for the device.
-class device_memory {
+/// Owns memory of the current device. Allocating and freeing may wait for the device.
+class device_buffer {
  public:
-  device_memory() = default;
-  explicit device_memory(std::size_t bytes) {
+  device_buffer() = default;
+  explicit device_buffer(std::size_t bytes) {
     void* made = nullptr;
     LULL_CUDA(cudaMalloc(&made, bytes));
     memory_.reset(made);
@@ -97,7 +97,7 @@ class device_memory {
 
 enum class event_timing { off, on };
 
-/// A CUDA event, owned.
+/// Owns a CUDA event.
 class cuda_event {
  public:
   explicit cuda_event(event_timing timing = event_timing::on) {

@@ -16,18 +16,18 @@ namespace lull {
 
 namespace {
 
-/// The lock is not held over what a lender does. A lender ends only when no call is inside it.
+/// The lock is not held over a lender's work. A lender ends only when no call is inside it.
 struct lender_table {
   std::mutex mutex;
   std::condition_variable left_one;
   std::map<cuda_memory*, int> inside;
-  std::vector<cuda_memory*> lend;  // the last comes first
+  std::vector<cuda_memory*> lend;  // the latest comes first
   std::map<void*, cuda_memory*> lent;
-  std::map<void*, std::unique_ptr<device_range>> left;  // of those that are gone
+  std::map<void*, std::unique_ptr<device_range>> left;  // of lenders that are gone
 };
 
 lender_table& lenders() {
-  static auto* const table = new lender_table;  // pools may release behind the end of main
+  static auto* const table = new lender_table;  // never freed: pools may release after the end of main
   return *table;
 }
 
@@ -54,7 +54,7 @@ void detail::end_lending(cuda_memory& memory) noexcept {
 
 namespace {
 
-/// While it lives the lender does not end. The table's lock is held when it is made, and not when it ends.
+/// Keeps the lender alive while it lives. Construct it under the table's lock, and destroy it without.
 class visit {
  public:
   visit(lender_table& table, cuda_memory* lender) : table_(table), lender_(lender) { ++table_.inside[lender_]; }
@@ -91,7 +91,7 @@ void* allocate_for_pool(int device, std::size_t bytes) noexcept try {
   std::lock_guard const lock{table.mutex};
   table.lent.emplace(memory, lender);
   return memory;
-} catch (std::exception const&) {  // the null says it
+} catch (std::exception const&) {  // reported as null
   return nullptr;
 }
 

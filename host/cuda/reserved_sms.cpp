@@ -16,9 +16,10 @@ namespace {
 constexpr int max_bus_id = 32;     // cudaDeviceGetPCIBusId needs 13
 constexpr unsigned group_sms = 8;  // the smallest set of SMs that holds a cluster of eight
 
-[[noreturn]] void nothing_left(int rooms, int max_processors) {
-  throw usage_error{"no SM is left for workers with " + std::to_string(rooms) + " rooms kept off and a cap of " +
-                    std::to_string(max_processors) + " SMs: keep fewer rooms, or raise the cap to 8 or more"};
+[[noreturn]] void nothing_left(int reserved_groups, int max_processors) {
+  throw usage_error{"no SM is left for workers with " + std::to_string(reserved_groups) +
+                    " reserved groups kept off and a cap of " + std::to_string(max_processors) +
+                    " SMs: keep fewer reserved groups, or raise the cap to 8 or more"};
 }
 
 void put(std::vector<std::uint32_t> const& sms, sm_filter& into) {
@@ -29,9 +30,9 @@ void put(std::vector<std::uint32_t> const& sms, sm_filter& into) {
 
 }  // namespace
 
-worker_place::worker_place(int device, int rooms, int max_processors, bool green_context) {
+worker_place::worker_place(int device, int reserved_groups, int max_processors, bool green_context) {
   LULL_CUDA(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device));
-  if (rooms < 0 || max_processors < 0) throw usage_error{"rooms and processors cannot be negative"};
+  if (reserved_groups < 0 || max_processors < 0) throw usage_error{"reserved groups and processors cannot be negative"};
   where_.processors = processors_;
   where_.device = device;
   cudaDeviceProp properties{};
@@ -45,17 +46,17 @@ worker_place::worker_place(int device, int rooms, int max_processors, bool green
     cuda_stream const everywhere{0};
     return detail::find_cluster_groups(everywhere.get(), processors_);
   }();
-  int const left = processors_ - keep_off(groups, rooms, max_processors);
-  if (left <= 0) nothing_left(rooms, max_processors);
-  bool const all = rooms == 0 && max_processors == 0;
-  if (!all && green_context && try_green(device, rooms, max_processors, lowest)) {
+  int const left = processors_ - keep_off(groups, reserved_groups, max_processors);
+  if (left <= 0) nothing_left(reserved_groups, max_processors);
+  bool const all = reserved_groups == 0 && max_processors == 0;
+  if (!all && green_context && try_green(device, reserved_groups, max_processors, lowest)) {
     groups = detail::find_cluster_groups(stream_.get(), where_.owned_processors);
   } else {
     stream_ = cuda_stream{lowest};
     plan_ = by_id_;
     by_sm_id_ = !all;
     where_.owned_processors = left;
-    where_.how = all ? "all SMs" : "rooms by SM id";
+    where_.how = all ? "all SMs" : "reserved groups by SM id";
   }
   owned_at_start_ = where_.owned_processors;
   find_spare(groups);
@@ -68,7 +69,7 @@ worker_place::~worker_place() {
   });
 }
 
-bool worker_place::try_green(int device, int rooms, int max_processors, int priority) {
+bool worker_place::try_green(int device, int reserved_groups, int max_processors, int priority) {
   cuda_driver const& call = driver();
   if (!call.has_green_contexts()) return false;
   CUdevice handle{};
@@ -82,8 +83,8 @@ bool worker_place::try_green(int device, int rooms, int max_processors, int prio
   std::vector<CUdevResource> groups(count);
   CUdevResource rest{};
   if (call.split_sms(groups.data(), &count, &all, &rest, 0, group_sms) != CUDA_SUCCESS) return false;
-  // Whole groups are left out, and the remainder is taken: a room must be able to hold a cluster, which the remainder
-  // is not.
+  // Leave out whole groups and take the remainder: a reserved group must be able to hold a cluster, and the remainder
+  // cannot.
   std::vector<CUdevResource> owned;
   unsigned sms = 0;
   auto const take = [&](CUdevResource const& some) {
@@ -91,9 +92,9 @@ bool worker_place::try_green(int device, int rooms, int max_processors, int prio
     owned.push_back(some);
     sms += some.sm.smCount;
   };
-  for (unsigned g = static_cast<unsigned>(rooms); g < count; ++g) take(groups[g]);
+  for (unsigned g = static_cast<unsigned>(reserved_groups); g < count; ++g) take(groups[g]);
   if (rest.type == CU_DEV_RESOURCE_TYPE_SM && rest.sm.smCount != 0) take(rest);
-  if (owned.empty()) nothing_left(rooms, max_processors);
+  if (owned.empty()) nothing_left(reserved_groups, max_processors);
   CUdevResourceDesc description{};
   CUstream stream{};
   if (call.describe_resources(&description, owned.data(), static_cast<unsigned>(owned.size())) != CUDA_SUCCESS ||
@@ -123,10 +124,11 @@ cuda_stream worker_place::another_stream() const {
   return cuda_stream{static_cast<cudaStream_t>(made)};
 }
 
-/// Chooses the SM ids of the rooms, and says how many they are.
-int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int rooms, int max_processors) {
+/// Chooses the SM ids of the reserved groups, and returns their number.
+int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups, int reserved_groups,
+                           int max_processors) {
   int kept_off = 0;
-  int left = rooms;
+  int left = reserved_groups;
   for (auto const& sms : groups) {
     bool const over_cap = max_processors != 0 && processors_ - kept_off > max_processors;
     if (sms.size() < group_sms || (left <= 0 && !over_cap)) continue;
@@ -137,7 +139,7 @@ int worker_place::keep_off(std::vector<std::vector<std::uint32_t>> const& groups
   return kept_off;
 }
 
-/// Of the groups that workers on streams have, those that workers in graphs have, too.
+/// Finds, among the groups that workers on streams have, those that workers in graphs have, too.
 void worker_place::find_spare(std::vector<std::vector<std::uint32_t>> const& groups) {
   for (auto const& sms : groups) {
     sm_filter group{};

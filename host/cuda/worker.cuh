@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm
   worker<cuda_world, Task, block_of<Task>>{params, block_of<Task>{}}.run();
 }
 
-/// Ordinary code has nothing to leave for.
+/// A team for ordinary code, which never leaves.
 template <class Task>
 __device__ auto undisturbed(block_of<Task> const& block, exit_check<cuda_world> const& nowhere) {
   if constexpr (Task::shape.claims == claiming::by_task) {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(Task::shape.threads, Task::shape.blocks_per_sm
   (*reinterpret_cast<Task const*>(functor.bytes))({items.at, begin, end}, undisturbed<Task>(block, nowhere));
 }
 
-/// Between two ordinary phases, one block. `extent` is mapped memory; null: not asked for.
+/// Runs between two ordinary phases, in one block. `extent` is mapped memory; null: not asked for.
 template <class Task>
 __global__ void __launch_bounds__(Task::shape.threads)
     between_kernel(__grid_constant__ functor_bytes const functor, bool advances, position ended, position next,
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(Task::shape.threads)
 
 }  // namespace detail
 
-/// Instantiated in a .cu by lull_side_task().
+/// lull_side_task() instantiates it in a .cu.
 template <side_task Task>
 worker_kernel cuda_worker() {
   return {.resident = reinterpret_cast<void const*>(&detail::resident_kernel<Task>),

@@ -14,6 +14,6 @@ stream_handle graph_stream(runtime&) {
   throw usage_error{"this build has no CUDA: build Lull where nvcc is found to run CUDA graphs"};
 }
 
-job submit(runtime& side, graph_task const& work) { return side.submit(describe(side.machine(), work)); }
+job submit(runtime& side, graph_task const& work) { return side.submit(describe(executor_of(side), work)); }
 
 }  // namespace lull

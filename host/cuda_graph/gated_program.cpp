@@ -32,11 +32,11 @@ graph_task checked(graph_task work) {
   return work;
 }
 
-/// Makes segments and instances of them, and says which node is at fault where that fails.
+/// Makes segments and instances of them; if that fails, its error names the node at fault.
 class segment_maker {
  public:
-  segment_maker(cuda_executor& machine, segment_nodes const& nodes, void* kept)
-      : machine_(machine), nodes_(nodes), kept_(kept), relay_(machine.relay()) {}
+  segment_maker(cuda_executor& executor, segment_nodes const& nodes, void* kept)
+      : executor_(executor), nodes_(nodes), kept_(kept), relay_(executor.relay()) {}
 
   executable segment(std::uint32_t begin, std::uint32_t end) const {
     try {
@@ -45,9 +45,9 @@ class segment_maker {
       refuse(begin, end, why);
     }
   }
-  /// Runs all nodes one after another; how long each took.
+  /// Runs all nodes one after another; returns how long each took.
   std::vector<nanoseconds> run_step(cudaStream_t stream) const {
-    machine_array<std::uint64_t> stamps_ns{machine_, nodes_.count() + 2};
+    device_array<std::uint64_t> stamps_ns{executor_, nodes_.count() + 2};
     executable run;
     try {
       run = detail::executable_of(nodes_.stamped(stamps_ns.data()).get(), 0);
@@ -70,7 +70,7 @@ class segment_maker {
       throw limit_error{"out of device memory for the segments of a graph of " + std::to_string(nodes_.count()) +
                         " nodes: raise `segment`, or submit it where more is free"};
     }
-    if (machine_.is_lost()) throw why;  // no node of this graph is at fault
+    if (executor_.is_lost()) throw why;  // no node of this graph is at fault
     for (std::uint32_t at = begin; at < end; ++at) {
       try {
         try_segment(at, at + 1);
@@ -82,7 +82,7 @@ class segment_maker {
     throw usage_error{"the graph cannot be launched from the device: " + std::string{why.what()}};
   }
 
-  cuda_executor& machine_;
+  cuda_executor& executor_;
   segment_nodes const& nodes_;
   void* const kept_;
   void* const relay_;
@@ -98,8 +98,8 @@ nanoseconds sum_of(std::span<nanoseconds const> times) {
 
 }  // namespace
 
-gated_program::conducted::conducted(cuda_executor& machine)
-    : device(machine.place().device), kept(machine, detail::kept_bytes()) {}
+gated_program::conducted::conducted(cuda_executor& executor)
+    : device(executor.place().device), kept(executor, detail::kept_bytes()) {}
 
 gated_program::conducted::~conducted() {
   destroy_on(device, [this] {
@@ -108,19 +108,19 @@ gated_program::conducted::~conducted() {
   });
 }
 
-gated_program::gated_program(cuda_executor& machine, graph_task const& work)
-    : machine_(machine), work_(checked(work)), conducted_(std::make_shared<conducted>(machine)) {
-  machine.free_buried();
+gated_program::gated_program(cuda_executor& executor, graph_task const& work)
+    : executor_(executor), work_(checked(work)), conducted_(std::make_shared<conducted>(executor)) {
+  executor.free_buried();
   cudaGraph_t whole{};
   LULL_CUDA(cudaGraphClone(&whole, work_.graph));
   conducted_->whole.reset(whole);
-  worker_place const& where = machine.place_of_graphs();
+  worker_place const& where = executor.place_of_graphs();
   cuda_stream const own = where.another_stream();
   cudaStream_t const stream = own.get();
   segment_nodes const nodes{work_.graph, where.context(), stream};
-  segment_maker const make{machine, nodes, conducted_->kept.data()};
+  segment_maker const make{executor, nodes, conducted_->kept.data()};
   std::vector<nanoseconds> times = make.run_step(stream);
-  // A node's first time may be chance: the GPU may have been another process's meanwhile.
+  // A node's first time may be wrong by chance: another process may have used the GPU meanwhile.
   std::uint64_t const may_run = work_.is_fed ? 1 : std::min(work_.steps, max_first_steps);
   for (; times[slowest_of(times)] > work_.node_limit && first_steps_ < may_run; ++first_steps_) {
     std::vector<nanoseconds> const again = make.run_step(stream);
@@ -136,7 +136,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
           .program = {}};
   if (cut_.max_node > work_.node_limit) {
     throw slow_node_error{nodes.title(max_at) + ", takes " + std::to_string(cut_.max_node / 1us) +
-                          " us, so long a bubble that closes would wait: make its work smaller, raise "
+                          " us, and a bubble that closes would wait for it: make its work smaller, raise "
                           "`node_limit`, or submit it while the trainer does not delay it"};
   }
   if (cut_.segments > max_segments) {
@@ -163,7 +163,7 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     begin += count;
   }
   std::vector<graph_segment> segments;
-  do {  // a step, again while there are too few segments
+  do {  // once a step, repeated while there are too few segments
     for (std::size_t at = 0; at < counts.size(); ++at)
       segments.push_back({.one = made(begins[at], counts[at]), .stretch = {}});
   } while (segments.size() < gated_graph::min_segments);
@@ -179,14 +179,14 @@ gated_program::gated_program(cuda_executor& machine, graph_task const& work)
     }
   }
   LULL_CUDA(cudaStreamSynchronize(stream));
-  conducted_->segments = {machine, std::span<graph_segment const>{segments}};
+  conducted_->segments = {executor, std::span<graph_segment const>{segments}};
 }
 
 std::vector<closed_piece> gated_program::closed_pieces() const {
   std::vector<closed_piece> found;
   std::vector<graph_segment> const now = conducted_->segments.read();
   for (std::size_t at = 0; at < now.size(); ++at) {
-    // A stretch is named by its first segment: which of its kernels ran is not known.
+    // A stretch is named by its first segment: which of its kernels ran is unknown.
     for (graph_piece const& piece : {now[at].one, now[at].stretch}) {
       if (piece.closed != 0)
         found.push_back({piece.closed, nanoseconds{piece.took_ns}, slowest_[at % slowest_.size()]});
@@ -197,7 +197,7 @@ std::vector<closed_piece> gated_program::closed_pieces() const {
   return found;
 }
 
-gated_program::~gated_program() { machine_.bury(conducted_); }
+gated_program::~gated_program() { executor_.bury(conducted_); }
 
 gated_graph gated_program::functor() const noexcept {
   bool const is_hinted = work_.hint == length_hint::learnt;
@@ -210,11 +210,11 @@ gated_graph gated_program::functor() const noexcept {
           .is_fed = work_.is_fed ? 1U : 0U};
 }
 
-job_description describe(executor& machine, graph_task const& work, cut_graph* cut) {
-  auto* const cuda = dynamic_cast<cuda_executor*>(&machine);
+job_description describe(executor& executor, graph_task const& work, cut_graph* cut) {
+  auto* const cuda = dynamic_cast<cuda_executor*>(&executor);
   if (cuda == nullptr) throw usage_error{"a CUDA graph needs the cuda executor: it cannot run on CPU threads"};
-  device_guard const here{machine};
-  job_memory::scope const not_the_jobs{{}};  // what its segments need
+  device_guard const here{executor};
+  job_memory::scope const not_the_jobs{{}};  // for its segments
   auto program = std::make_shared<gated_program const>(*cuda, work);
   job_description made;
   made.type.cuda = detail::conducting_worker();
@@ -239,7 +239,7 @@ std::vector<closed_piece> closed_pieces(cut_graph const& cut) {
 }
 
 stream_handle graph_stream(runtime& side) {
-  auto* const cuda = dynamic_cast<cuda_executor*>(&side.machine());
+  auto* const cuda = dynamic_cast<cuda_executor*>(&executor_of(side));
   if (cuda == nullptr) throw usage_error{"CUDA graphs need the cuda executor: they cannot run on CPU threads"};
   return cuda->capture_stream();
 }
@@ -249,7 +249,7 @@ job submit(runtime& side, graph_task const& work) {
     throw usage_error{
         "the runtime is off or observes only, and a graph's first step runs when it is submitted: submit "
         "it where the mode is on"};
-  return side.submit(describe(side.machine(), work));
+  return side.submit(describe(executor_of(side), work));
 }
 
 }  // namespace lull

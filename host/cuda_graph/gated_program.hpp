@@ -20,11 +20,11 @@ namespace lull {
 class gated_program {
  public:
   /// Runs the first step, or steps. Throws as `submit` of a graph_task.
-  gated_program(cuda_executor& machine, graph_task const& work);
+  gated_program(cuda_executor& executor, graph_task const& work);
   gated_program(gated_program const&) = delete;
   gated_program& operator=(gated_program const&) = delete;
 
-  /// The job is over. Its last conductor may not have ended: what that uses is buried.
+  /// Call when the job is over. Its last conductor may still run, so what it uses is buried.
   ~gated_program();
   gated_graph functor() const noexcept;
   cut_graph const& cut() const noexcept { return cut_; }
@@ -34,16 +34,16 @@ class gated_program {
  private:
   /// What conductors use.
   struct conducted {
-    explicit conducted(cuda_executor& machine);
+    explicit conducted(cuda_executor& executor);
     ~conducted();
     int const device;
-    detail::owned_graph whole;  // a clone of the program's: holds what that holds for its nodes (user objects)
-    machine_array<std::byte> kept;
+    detail::owned_graph whole;  // a clone of the program's graph; keeps that graph's user objects alive
+    device_array<std::byte> kept;
     std::vector<detail::owned_executable> executables;
-    machine_array<graph_segment> segments;
+    device_array<graph_segment> segments;
   };
 
-  cuda_executor& machine_;
+  cuda_executor& executor_;
   graph_task const work_;
   std::shared_ptr<conducted> const conducted_;
   cut_graph cut_;

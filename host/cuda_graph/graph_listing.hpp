@@ -10,7 +10,7 @@
 
 namespace lull {
 
-/// What a graph holds, in the order in which CUDA tells it.
+/// What a graph holds, in CUDA's order.
 struct graph_listing {
   std::vector<cudaGraphNode_t> nodes;
   std::vector<graph_edge> edges;        // by the numbers of `nodes`
@@ -18,7 +18,7 @@ struct graph_listing {
 
   /// Throws device_error.
   explicit graph_listing(cudaGraph_t graph);
-  /// The numbers of its nodes, in topological order.
+  /// Returns the numbers of its nodes in topological order.
   std::vector<std::uint32_t> order() const {
     return topological_order(static_cast<std::uint32_t>(nodes.size()), edges);
   }

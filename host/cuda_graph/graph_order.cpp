@@ -13,7 +13,7 @@ namespace lull {
 
 namespace {
 
-/// Between the beginnings of two short kernels of a graph, on a H200.
+/// The time between the starts of two short kernels of a graph, on an H200.
 constexpr std::chrono::nanoseconds shortest{1'000};
 
 }  // namespace

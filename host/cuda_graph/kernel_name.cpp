@@ -18,7 +18,7 @@ void without(std::string& name, std::string_view part) {
   for (std::size_t at = 0; (at = name.find(part, at)) != std::string::npos;) name.erase(at, part.size());
 }
 
-/// The last pair of parentheses, which a function's name ends with.
+/// Removes the last pair of parentheses, which ends a function's name.
 void without_parameters(std::string& name) {
   if (!name.ends_with(')')) return;
   int open = 0;

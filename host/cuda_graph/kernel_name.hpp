@@ -6,11 +6,11 @@
 
 namespace lull {
 
-/// A kernel's name as people read it: with its namespaces and template arguments, without its parameters, and cut off
-/// behind a hundred characters.
+/// Returns a kernel's name for people: with its namespaces and template arguments, without its parameters, cut after a
+/// hundred characters.
 std::string readable_name(std::string const& mangled);
 
-/// Whether a kernel of this readable name waits for kernels of other GPUs: one of NCCL or NVSHMEM.
+/// Returns whether a kernel of this readable name waits for kernels of other GPUs: one of NCCL or NVSHMEM.
 bool waits_for_peers(std::string_view name);
 
 }  // namespace lull

@@ -49,7 +49,7 @@ char const* name_of(cudaGraphNodeType type) {
       "memsets"};
 }
 
-/// Whether kernels of this device can reach it.
+/// Returns whether kernels of this device can reach it.
 bool is_reachable(void const* memory) {
   cudaPointerAttributes found{};
   int device = 0;
@@ -59,7 +59,7 @@ bool is_reachable(void const* memory) {
   return found.devicePointer == memory && !another;
 }
 
-/// By the context of the stream that a kernel was captured on. False also where that is gone.
+/// Decides by the context of the stream on which a kernel was captured. False also if that context is gone.
 bool is_of_another_device(CUcontext context) {
   int ours = 0;
   LULL_CUDA(cudaGetDevice(&ours));
@@ -91,7 +91,7 @@ detail::copied_bytes copy_of(cudaGraphNode_t node, std::size_t number) {
   bool const copies = copied.width != 0 && copied.height != 0 && copied.depth != 0;
   if (copies && !(is_reachable(copied.to) && is_reachable(copied.from)))
     refuse(number, "a copy from or to pageable memory, or another device's");
-  // Rows, or slices, without a gap are one.
+  // Merge rows, or slices, without a gap into one.
   if (copied.width == copied.to_pitch && copied.width == copied.from_pitch) {
     copied.width *= std::exchange(copied.height, 1);
     copied.to_pitch = copied.from_pitch = copied.width;
@@ -118,7 +118,7 @@ detail::filled_bytes fill_of(cudaGraphNode_t node, std::size_t number) {
           .element = what.elementSize};
 }
 
-/// What a launch said of its kernel besides its grid; a zero says nothing.
+/// Copies what a launch set for its kernel besides its grid; a zero was not set.
 void copy_attributes(CUgraphNode from, CUgraphNode to) {
   constexpr std::array copied{CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
                               CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
@@ -129,7 +129,7 @@ void copy_attributes(CUgraphNode from, CUgraphNode to) {
                               CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT};
   for (auto const which : copied) {
     CUlaunchAttributeValue value{};
-    if (driver().node_attribute(from, which, &value) != CUDA_SUCCESS) continue;  // a driver that does not know it
+    if (driver().node_attribute(from, which, &value) != CUDA_SUCCESS) continue;  // the driver does not know it
     auto const* const bytes = reinterpret_cast<unsigned char const*>(&value);
     if (std::all_of(bytes, bytes + sizeof value, [](unsigned char byte) { return byte == 0; })) continue;
     LULL_DRIVER(driver().set_node_attribute(to, which, &value));
@@ -148,7 +148,7 @@ cudaGraphEdgeData in_runtime(CUgraphEdgeData const& edge) {
   return made;
 }
 
-/// Whether what comes behind begins when the node has ended, and not before.
+/// Returns whether what follows begins when the node has ended, and not before.
 bool is_plain(CUgraphEdgeData const& edge) { return edge.type == 0 && edge.from_port == 0 && edge.to_port == 0; }
 
 }  // namespace
@@ -158,7 +158,8 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t st
   auto const& [nodes, edges, data] = listed;
   std::vector<std::vector<std::size_t>> into(nodes.size());  // the edges that end at each node
   for (std::size_t at = 0; at < edges.size(); ++at) into[edges[at].second].push_back(at);
-  std::vector<std::vector<edge>> stands_for(nodes.size());  // what comes behind a node really comes behind
+  // where an edge from each node really starts: an empty node is replaced by the nodes before it
+  std::vector<std::vector<edge>> stands_for(nodes.size());
   for (std::uint32_t const original : listed.order()) {
     node next;
     next.original = nodes[original];
@@ -188,7 +189,7 @@ segment_nodes::segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t st
   }
 }
 
-/// Two nodes have one edge; of two the plain one holds.
+/// Keeps one edge between two nodes; a plain edge replaces another kind.
 void segment_nodes::put(edge const& added, std::vector<edge>& into) {
   auto const same = std::find_if(into.begin(), into.end(), [&](edge const& each) { return each.from == added.from; });
   if (same == into.end()) {
@@ -251,7 +252,7 @@ CUgraphNode segment_nodes::add(CUgraph graph, node const& what, std::vector<CUgr
 }
 
 /// A kernel of a module, such as Triton's, is bound to the context that loaded the module, and a node that is added for
-/// it runs on all SMs. One that is captured on a stream of the workers' context keeps to their SMs.
+/// it runs on all SMs. Captured on a stream of the workers' context, it keeps to their SMs.
 CUgraphNode segment_nodes::add_function(CUgraph graph, CUDA_KERNEL_NODE_PARAMS const& what,
                                         std::vector<CUgraphNode> const& behind,
                                         std::vector<CUgraphEdgeData> const& edges) const {
@@ -285,7 +286,7 @@ segment_nodes::graph segment_nodes::segment(std::uint32_t begin, std::uint32_t e
     std::vector<CUgraphNode> behind;
     std::vector<CUgraphEdgeData> edges;
     for (edge const& each : order_[at].behind) {
-      if (each.from < begin) continue;  // it ran in a segment before
+      if (each.from < begin) continue;  // it ran in an earlier segment
       behind.push_back(made[each.from - begin]);
       edges.push_back(each.data);
       if (is_plain(each.data)) is_last[each.from - begin] = false;

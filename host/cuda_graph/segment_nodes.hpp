@@ -12,35 +12,35 @@
 
 namespace lull {
 
-/// A graph's nodes in order, as they can be added to graphs that the device launches: all become kernels of one
+/// A graph's nodes in order, in a form that can be added to graphs that the device launches: all become kernels of one
 /// context.
 class segment_nodes {
  public:
   using graph = detail::owned_graph;
 
-  /// `stream`: of that context; nothing is enqueued on it. Throws usage_error for a node that cannot. The graph must
-  /// live as long as this.
+  /// `stream`: of that context; nothing is enqueued on it. Throws usage_error for a node that cannot become a kernel.
+  /// The graph must outlive this object.
   segment_nodes(cudaGraph_t graph, CUcontext where, cudaStream_t stream);
 
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(order_.size()); }
-  /// The name of its kernel, or what it does.
+  /// Returns the name of the node's kernel, or what the node does.
   std::string name(std::uint32_t at) const;
-  /// The same for an error: with its number in the graph, as CUDA lists it.
+  /// Returns the name for an error, with the node's number in CUDA's list.
   std::string title(std::uint32_t at) const;
-  /// A graph of the nodes [begin, end) that ends with `proceed_kernel`, which takes `arguments`.
+  /// Makes a graph of the nodes [begin, end) that ends with `proceed_kernel`, which takes `arguments`.
   graph segment(std::uint32_t begin, std::uint32_t end, void** arguments) const;
-  /// A graph of all nodes, one after another, with the device's clock twice before, then between and behind them in
-  /// `stamps_ns` (count + 2,): a stamp alone takes what lies between the first two.
+  /// Makes a graph of all nodes, one after another, which stores the device's clock in `stamps_ns` (count + 2,): twice
+  /// before, then after each node. The time between the first two is a stamp's own.
   graph stamped(std::uint64_t* stamps_ns) const;
 
  private:
   struct edge {
-    std::uint32_t from;  // of the order
+    std::uint32_t from;  // in the order
     CUgraphEdgeData data;
   };
   struct node {
     cudaGraphNode_t original = nullptr;
-    std::uint32_t number = 0;  // of CUDA's list
+    std::uint32_t number = 0;  // in CUDA's list
     cudaGraphNodeType type = cudaGraphNodeTypeKernel;
     CUDA_KERNEL_NODE_PARAMS kernel{};
     detail::copied_bytes copied{};

@@ -9,10 +9,10 @@ namespace lull::detail {
 
 namespace {
 
-/// What a worker may stay where no room is kept for what a bubble waits for.
-constexpr std::uint64_t lease_without_rooms_ns = 200'000;
+/// A worker's lease where no SMs are reserved for what a bubble waits for.
+constexpr std::uint64_t lease_without_reserved_ns = 200'000;
 
-/// So closely that the machine need not be told.
+/// Returns whether the words are so close that the machine need not be told.
 bool is_alike(site_words const& one, site_words const& other) noexcept {
   constexpr std::int64_t near_ns = 1'000;
   auto const near = [](std::uint32_t a, std::uint32_t b) {
@@ -24,20 +24,21 @@ bool is_alike(site_words const& one, site_words const& other) noexcept {
 
 }  // namespace
 
-captured_gate::captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line,
+captured_gate::captured_gate(executor& executor, captured_sites& sites, std::uint32_t index, gate_line* line,
                              site_words* words, std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                              std::span<captured_type const> types)
-    : machine_(machine),
+    : executor_(executor),
       known_sites_(sites),
       index_(index),
       capture_(capture),
       stream_(stream),
-      ring_(machine, records),
-      words_(machine, max_sites),
+      ring_(executor, records),
+      words_(executor, max_sites),
       words_to_be_(words),
       withheld_(withheld),
-      slot_lines_(machine, std::max<std::size_t>(types.size(), 1)),
-      no_room_is_kept_(machine.place().owned_processors + machine.place().reserved_later == machine.place().processors),
+      slot_lines_(executor, std::max<std::size_t>(types.size(), 1)),
+      no_group_is_reserved_(executor.place().owned_processors + executor.place().reserved_later ==
+                            executor.place().processors),
       // release: what the graph's launches did to the gate, to the thread that finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
   ref_ = {line, ring_.data(), records - 1};
@@ -58,7 +59,7 @@ std::uint32_t captured_gate::find(site where) {
 open_result captured_gate::open(stream_handle stream, site where) {
   std::lock_guard const nodes{nodes_};
   if (not_kept_yet_ != nullptr) {  // before there is a node that writes to the gate
-    machine_.capture_keep(stream, not_kept_yet_);
+    executor_.capture_keep(stream, not_kept_yet_);
     not_kept_yet_.reset();
   }
   std::uint32_t const at = find(where);
@@ -75,10 +76,10 @@ open_result captured_gate::open(stream_handle stream, site where) {
     params.gate = ref_;
     params.withheld = withheld_;
     params.site = at < max_sites ? words_.data() + at : nullptr;
-    if (no_room_is_kept_) params.max_lease_ns = lease_without_rooms_ns;
+    if (no_group_is_reserved_) params.max_lease_ns = lease_without_reserved_ns;
     workers.push_back({each.kernel, each.grid, params});
   }
-  opening_ = machine_.capture_open(stream, ref_, value_ + 1, workers);
+  opening_ = executor_.capture_open(stream, ref_, value_ + 1, workers);
   ++value_;
   ++bubbles_;
   open_ = true;
@@ -89,13 +90,13 @@ open_result captured_gate::open(stream_handle stream, site where) {
 
 void captured_gate::close(bubble_id id, stream_handle stream) {
   std::lock_guard const nodes{nodes_};
-  if (!open_ || id.bubble != bubbles_ || stream != stream_ || machine_.capture_of(stream) != capture_)
+  if (!open_ || id.bubble != bubbles_ || stream != stream_ || executor_.capture_of(stream) != capture_)
     return count(counted::unmatched);
   add_close(stream);
 }
 
 void captured_gate::add_close(stream_handle stream) {
-  machine_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
+  executor_.capture_close(stream, ref_, value_ + 1, open_site_, opening_);
   ++value_;
   open_ = false;
 }
@@ -106,17 +107,16 @@ void captured_gate::count(counted what) {
 }
 
 void captured_gate::note(gate_line const& line, bool over) {
-  // The last one may be open still, or its workers on their way out: it is read when another has come, or none since
-  // the last look.
+  // The last bubble may still be open, or its workers may be leaving. It is read after another has come, or none has
+  // since the last look.
   bool const idle = over || (line.bubbles == noted_ && !lull::is_open(line.value));
   noted_ = line.bubbles;
   known_ = std::max(read_, idle || line.bubbles == 0 ? line.bubbles : line.bubbles - 1);
   over_ = over;
 }
 
-/// The gate's line was copied last. If a bubble that is a ring ahead had come by then, records may be mixed; all are
-/// dropped.
-void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
+/// The gate line is copied last. If it is a ring ahead, records may be torn; drop them all.
+void captured_gate::take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t report_index,
                          std::deque<bubble_report>& into) {
   std::lock_guard const lock{mutex_};
   if (noted_ - read_ >= records) {
@@ -131,7 +131,7 @@ void captured_gate::take(unread which, bubble_record const* copies, std::uint64_
     bool const closed = record.bubble == static_cast<std::uint32_t>(bubble) && record.site < sites_.size();
     ++counts_[counted::replayed];
     if (!closed) ++counts_[counted::dropped];
-    if (closed) learn(record, working, told_as, into);
+    if (closed) learn(record, working, report_index, into);
   }
   read_ = which.past - 1;
   decide();
@@ -142,18 +142,18 @@ void captured_gate::write_to(copy_lane& lane, bubble_record const* zeros) {
   if (std::exchange(ring_is_mixed_, false)) lane.copy_in(ring_.data(), zeros, ring_.bytes());
 }
 
-/// As gate::was_held_up; here the close itself is known. A lease that is short for want of room says nothing: bubbles
-/// may be as long.
+/// As gate::was_held_up; here the close itself is known. A lease that is short because no SMs are reserved proves
+/// nothing: bubbles may be as long.
 bool captured_gate::was_held_up(bubble_record const& record) const {
-  if (no_room_is_kept_ || !all_left_by_lease(record)) return false;
+  if (no_group_is_reserved_ || !all_left_by_lease(record)) return false;
   auto const between = [](std::uint64_t from, std::uint64_t to) {
     return std::chrono::nanoseconds{static_cast<std::int64_t>(to - from)};
   };
   return hold_ups::is_one(between(record.last_out_ns, record.closed_ns), between(record.opened_ns, record.last_out_ns));
 }
 
-/// What a replayed bubble says of its site. One that was skipped, or had no worker, says only how long it was.
-void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
+/// Learns from a replayed bubble. One that was skipped, or had no worker, tells only its length.
+void captured_gate::learn(bubble_record const& record, std::uint64_t working, std::uint32_t report_index,
                           std::deque<bubble_report>& into) {
   site_here& at = sites_[record.site];
   site_state& site = *at.what;
@@ -173,7 +173,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
         harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
   }
   known_sites_.note(site);
-  into.push_back({.gate = told_as,
+  into.push_back({.gate = report_index,
                   .site = site.name,
                   .length = length,
                   .opened_ns = static_cast<std::int64_t>(record.opened_ns),
@@ -183,7 +183,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
                   .successor = {}});
 }
 
-/// Which sites' workers leave at once from now on, and which do no more; and when they rest.
+/// Decides which sites' workers leave at once from now on, which no longer do, and when they rest.
 void captured_gate::decide() {
   for (std::size_t i = 0; i < std::min(sites_.size(), max_sites); ++i) {
     site_here& at = sites_[i];
@@ -209,8 +209,8 @@ runtime_counts captured_gate::counts() const {
 }
 
 bool captured_gate::is_over() const {
-  // in this order: a launch that is in flight holds the graph until its workers are enqueued
-  return graph_gone_->load(std::memory_order_acquire) && machine_.graph_workers_done();
+  // in this order: a launch in flight holds the graph until its workers are enqueued
+  return graph_gone_->load(std::memory_order_acquire) && executor_.graph_workers_done();
 }
 
 }  // namespace lull::detail

@@ -26,17 +26,17 @@ namespace lull::detail {
 struct captured_slot {
   slot_line* slot = nullptr;
   worker_kernel kernel;
-  worker_grid grid;  // baked into the graph
+  worker_grid grid;  // fixed in the graph
 };
 
-/// A task type that later captures hold a worker for.
+/// A task type for which later captures hold a worker.
 struct captured_type {
   worker_kernel kernel;
   worker_grid grid;
 };
 
-/// The sites of all captured graphs, by name. A site stays when its graph goes, so a step that is captured again finds
-/// its history. Thread-safe.
+/// The sites of all captured graphs, by name. A site outlives its graph, so a step that is captured again finds its
+/// history. Thread-safe.
 class captured_sites {
  public:
   explicit captured_sites(site_limits limits) : known_(limits) {}
@@ -59,24 +59,23 @@ class captured_sites {
   site_table known_;
 };
 
-/// The gate of one stream in one captured graph, host half. Its bubbles are nodes of the trainer's graph: a replay asks
-/// no host, so all that changes stands in slots and words on the machine. Executables of one capture, and clones, share
-/// it. `open` and `close` come from the trainer, `counts` from any thread, the rest from the dispatcher.
+/// The host half of one stream's gate in one captured graph. Its bubbles are nodes of the trainer's graph. A replay
+/// asks no host, so all that changes is in slots and words on the machine. Executables of one capture, and clones,
+/// share it. The trainer calls `open` and `close`, any thread `counts`, the dispatcher the rest.
 class captured_gate {
  public:
   static constexpr std::uint64_t records = 512;
-  static constexpr std::size_t max_sites = 64;  // that can be skipped, and can rest; further ones never do
+  static constexpr std::size_t max_sites = 64;  // that can be skipped and can rest; further sites do neither
 
-  /// Replayed bubbles [from, past), whose records are to be read.
+  /// Replayed bubbles [from, past) whose records are to be read.
   struct unread {
     std::uint64_t from = 0;
     std::uint64_t past = 0;
     std::uint64_t count() const noexcept { return past - from; }
   };
 
-  /// `line` is zero. `words`: (max_sites,) of pinned memory, for this gate alone while it lives. `withheld`: as of
-  /// captured_gates.
-  captured_gate(executor& machine, captured_sites& sites, std::uint32_t index, gate_line* line, site_words* words,
+  /// `line` is zero. `words`: (max_sites,) of pinned memory for this gate alone. `withheld`: as in captured_gates.
+  captured_gate(executor& executor, captured_sites& sites, std::uint32_t index, gate_line* line, site_words* words,
                 std::uint32_t* withheld, std::uint64_t capture, stream_handle stream,
                 std::span<captured_type const> types);
   captured_gate(captured_gate const&) = delete;
@@ -90,27 +89,27 @@ class captured_gate {
   }
   std::span<captured_slot const> slots() const noexcept { return slots_; }
 
-  /// Add nodes to the graph that the stream is being captured into.
+  /// Adds nodes to the graph into which the stream is being captured.
   open_result open(stream_handle stream, site where);
   void close(bubble_id id, stream_handle stream);
 
-  /// How its line on the machine was found; `over`: nothing could touch it any more even before.
+  /// Notes the gate's line as found on the machine. `over`: already before that, nothing could touch the gate.
   void note(gate_line const& line, bool over);
-  /// Which bubbles' records can be read. The line that was noted last says so; the ring holds no others.
+  /// Returns the bubbles whose records can be read, by the line that was noted last; the ring holds no others.
   unread to_read() const noexcept { return {read_ + 1, std::min(known_, read_ + records) + 1}; }
-  /// Enqueues what it has to tell the machine; `zeros`: (records,) of pinned memory.
+  /// Enqueues what has changed for the machine; `zeros`: (records,) of pinned memory.
   void write_to(copy_lane& lane, bubble_record const* zeros);
-  /// Their records, as they were before its line was noted last, are added to `into`; where replays were too fast they
-  /// are dropped and counted. `working`: the blocks of the current job.
-  void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t told_as,
+  /// Adds their records, as they were before the gate's line was last noted, to `into`. If replays were too fast, drops
+  /// and counts them. `working`: the blocks of the current job.
+  void take(unread which, bubble_record const* copies, std::uint64_t working, std::uint32_t report_index,
             std::deque<bubble_report>& into);
-  /// The graph and all that was made of it are gone, and nothing on the machine can touch the gate any more.
+  /// Returns whether the graph and all its executables are gone, so that nothing on the machine can touch the gate.
   bool is_over() const;
-  /// That is so, and nothing is left to read.
+  /// Returns whether it is over and nothing is left to read.
   bool is_finished() const noexcept { return over_ && known_ == read_; }
-  /// Of a job of this kind of worker: blocks that its launches have; 0: it has none.
+  /// Returns how many blocks this kind of worker's launches have; 0: it has no launch.
   std::uint64_t blocks_of(void const* resident) const noexcept;
-  /// The site where a kernel of the trainer waited for our blocks, as far as can be told, since it was asked last.
+  /// Returns the site where a kernel of the trainer seems to have waited for our blocks since the last call.
   std::optional<std::string> take_held_up() { return std::exchange(held_up_, std::nullopt); }
   runtime_counts counts() const;
 
@@ -118,46 +117,46 @@ class captured_gate {
   struct site_here {
     std::shared_ptr<site_state> what;  // the dispatcher's
     bool skipped = false;
-    bool seen = true;  // since it was decided last; what was known before the capture counts, too
+    bool seen = true;  // since the last decision; what was known before the capture counts, too
   };
 
   std::uint32_t find(site where);
   void decide();
-  void learn(bubble_record const& record, std::uint64_t working, std::uint32_t told_as,
+  void learn(bubble_record const& record, std::uint64_t working, std::uint32_t report_index,
              std::deque<bubble_report>& into);
   bool was_held_up(bubble_record const& record) const;
   void add_close(stream_handle stream);
   void count(counted what);
 
-  executor& machine_;
+  executor& executor_;
   captured_sites& known_sites_;
   std::uint32_t const index_;
   std::uint64_t const capture_;
   stream_handle const stream_;
-  machine_array<bubble_record> ring_;  // (records,)
-  machine_array<site_words> words_;    // (max_sites,)
-  site_words* const words_to_be_;      // what stands there, or soon will
+  device_array<bubble_record> ring_;  // (records,)
+  device_array<site_words> words_;    // (max_sites,)
+  site_words* const words_to_be_;     // what is there, or soon will be
   std::uint32_t* const withheld_;
   bool words_changed_ = false;
   bool ring_is_mixed_ = false;
-  machine_array<slot_line> slot_lines_;
+  device_array<slot_line> slot_lines_;
   gate_ref ref_;
   std::vector<captured_slot> slots_;
-  bool const no_room_is_kept_;
+  bool const no_group_is_reserved_;
   std::shared_ptr<std::atomic<bool>> const graph_gone_ = std::make_shared<std::atomic<bool>>(false);
   std::uint64_t read_ = 0;   // replayed bubbles
   std::uint64_t known_ = 0;  // … whose records are complete
-  std::uint64_t noted_ = 0;  // … opened when its line was looked at last
+  std::uint64_t noted_ = 0;  // … opened when its line was last looked at
   bool over_ = false;
   std::optional<std::string> held_up_;
   std::mutex nodes_;                          // the trainer's: held while nodes are added, taken before `mutex_`
-  std::shared_ptr<void const> not_kept_yet_;  // what the graph shall hold: with its end the graph has gone
+  std::shared_ptr<void const> not_kept_yet_;  // for the graph to keep: when it is destroyed, the graph has gone
   std::uint32_t value_ = 0;
   std::uint64_t bubbles_ = 0;  // in the graph
   bool open_ = false;
   std::uint32_t open_site_ = 0;
   captured_opening opening_ = nullptr;
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   std::deque<site_here> sites_;
   runtime_counts counts_;
 };

@@ -10,17 +10,17 @@
 
 namespace lull::detail {
 
-captured_gates::captured_gates(executor& machine, std::uint32_t first_index, bool withholds, site_limits limits,
+captured_gates::captured_gates(executor& executor, std::uint32_t first_index, bool withholds, site_limits limits,
                                std::function<void(std::string_view)> log)
-    : machine_(machine),
+    : executor_(executor),
       first_index_(first_index),
       log_(std::move(log)),
       sites_(limits),
-      withheld_(machine, 1),
-      lines_(machine, max_gates),
-      found_(machine, max_gates),
-      pinned_(machine, captured_gate::records + max_copied),
-      words_(machine, max_gates * captured_gate::max_sites),
+      withheld_(executor, 1),
+      lines_(executor, max_gates),
+      found_(executor, max_gates),
+      pinned_(executor, captured_gate::records + max_copied),
+      words_(executor, max_gates * captured_gate::max_sites),
       free_(max_gates) {
   std::iota(free_.rbegin(), free_.rend(), first_index_);
   std::uint32_t const first = withholds ? 1 : 0;
@@ -40,7 +40,7 @@ open_result captured_gates::open(std::uint64_t capture, stream_handle stream, si
   return gate != nullptr ? gate->open(stream, where) : open_result{{}, counted::not_captured};
 }
 
-/// What belongs to one capture and stream comes from one thread.
+/// Returns the gate of a capture and stream; one thread calls it for each.
 std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t capture, stream_handle stream,
                                                             runtime_mode mode) {
   std::unique_lock lock{mutex_};
@@ -56,15 +56,15 @@ std::shared_ptr<captured_gate> captured_gates::find_or_make(std::uint64_t captur
     auto const types = mode == runtime_mode::on ? types_ : std::vector<captured_type>{};
     std::uint32_t const index = free_.back();
     free_.pop_back();
-    // Under no lock: our copies to the device may stand behind what the trainer has enqueued.
+    // Under no lock: our copies to the device may wait for what the trainer has enqueued.
     lock.unlock();
     std::shared_ptr<captured_gate> made;
     try {
       gate_line const zero{};
       gate_line* const line = lines_.data() + (index - first_index_);
-      machine_.write(line, &zero, sizeof zero);  // word by word: the lines of others are being copied
+      executor_.write(line, &zero, sizeof zero);  // word by word: other gates' lines are being copied
       site_words* const words = words_.data() + (index - first_index_) * captured_gate::max_sites;
-      made = std::make_shared<captured_gate>(machine_, sites_, index, line, words, withheld(), capture, stream, types);
+      made = std::make_shared<captured_gate>(executor_, sites_, index, line, words, withheld(), capture, stream, types);
     } catch (limit_error const& full) {
       why = full.what();
     } catch (...) {
@@ -120,15 +120,15 @@ void captured_gates::take_later(std::shared_ptr<captured_gate> graph) {
   new_.push_back(std::move(graph));
 }
 
-/// The number of a stream's gate in reports. Beyond so many they are told as the last.
-std::uint32_t captured_gates::told_as(stream_handle stream) {
+/// Returns the number of a stream's gate in reports. Further streams share the last number.
+std::uint32_t captured_gates::report_index(stream_handle stream) {
   auto const known = std::find(streams_.begin(), streams_.end(), stream);
   auto const place = static_cast<std::size_t>(known - streams_.begin());
   if (known == streams_.end() && place < max_streams) streams_.push_back(stream);
   return first_index_ + static_cast<std::uint32_t>(std::min(place, max_streams - 1));
 }
 
-/// Records first and lines behind them, so that the lines tell by how much replays were ahead when the records were
+/// Copies records first and lines after them. So the lines show how far replays were ahead when the records were
 /// copied.
 bool captured_gates::begin_collecting(copy_lane& lane, bool at_the_end) {
   auto const now = std::chrono::steady_clock::now();
@@ -160,7 +160,7 @@ bool captured_gates::begin_collecting(copy_lane& lane, bool at_the_end) {
 void captured_gates::collect(collected_bubbles const& to) {
   for (auto const& [gate, over] : looked_at_) gate->note(found_.data()[place_of(*gate)], over);
   for (copied const& each : copied_) {
-    each.gate->take(each.which, each.at, each.gate->blocks_of(to.at_work), told_as(each.gate->stream()), to.into);
+    each.gate->take(each.which, each.at, each.gate->blocks_of(to.at_work), report_index(each.gate->stream()), to.into);
     if (auto where = each.gate->take_held_up()) held_up_ = std::move(where);
   }
   ++looks_;

@@ -24,42 +24,44 @@
 
 namespace lull::detail {
 
-/// The captured gates of a runtime. In reports they are one gate for each stream that is captured, however many graphs
-/// come and go. `enable`, `open`, `close` and `counts` come from any thread, the rest from the dispatcher.
+/// The captured gates of a runtime. Reports show them as one gate for each captured stream, however many graphs come
+/// and go. Any thread may call `enable`, `open`, `close` and `counts`; only the dispatcher calls the rest.
 class captured_gates final : public bubble_source {
  public:
   static constexpr std::size_t max_gates = 1024;  // alive at once
   static constexpr std::size_t max_types = 8;
 
-  /// `first_index`: of its gates. `withholds`: what `withheld` is at first.
-  captured_gates(executor& machine, std::uint32_t first_index, bool withholds, site_limits limits,
+  /// `first_index`: of its gates. `withholds`: the first value of `withheld`.
+  captured_gates(executor& executor, std::uint32_t first_index, bool withholds, site_limits limits,
                  std::function<void(std::string_view)> log);
 
-  /// A word of the machine's: while it is not 0, no side work runs in replayed bubbles. The trainer's stream writes it.
+  /// Returns a word on the machine that the trainer's stream writes: while it is not 0, no side work runs in replayed
+  /// bubbles.
   std::uint32_t* withheld() const noexcept { return withheld_.data(); }
 
-  /// Later captures hold a worker for it.
+  /// Makes later captures hold a worker for this kernel.
   void enable(worker_kernel const& kernel, worker_grid const& grid);
-  /// `capture` as of executor::capture_of, not 0.
+  /// `capture`: as from executor::capture_of, not 0.
   open_result open(std::uint64_t capture, stream_handle stream, site where, runtime_mode mode);
-  /// False: the id is not of a captured gate.
+  /// Returns false if the id is not of a captured gate.
   bool close(bubble_id id, stream_handle stream);
 
-  /// Every 5 ms; also false where there are no graphs.
+  /// Looks every 5 ms; returns false also where there are no graphs.
   bool begin_collecting(copy_lane& lane, bool at_the_end) override;
   void collect(collected_bubbles const& to) override;
   std::optional<std::string> take_held_up() override { return std::exchange(held_up_, std::nullopt); }
-  /// How often it was looked at what replays have left. A bubble of a graph that is replayed no more takes three looks.
+  /// Returns how often records of replays were looked for. A bubble of a graph that no longer replays takes three
+  /// looks.
   std::uint64_t looks() const noexcept { return looks_; }
-  /// The last look found nothing to copy.
+  /// Returns whether the last look found nothing to copy.
   bool all_collected() const noexcept { return unread_ == 0; }
   std::chrono::nanoseconds longest() const override { return sites_.longest(); }
 
   std::vector<std::shared_ptr<captured_gate>> all() const;
   bool any() const;
-  /// Those that have come since it was asked last.
+  /// Returns the gates that have come since the last call.
   std::vector<std::shared_ptr<captured_gate>> take_new();
-  /// One of them, next time again.
+  /// Returns this gate again from the next take_new.
   void take_later(std::shared_ptr<captured_gate> graph);
   void forget(captured_gate const& gone);
   runtime_counts counts() const override;
@@ -76,27 +78,27 @@ class captured_gates final : public bubble_source {
   };
 
   std::shared_ptr<captured_gate> find_or_make(std::uint64_t capture, stream_handle stream, runtime_mode mode);
-  std::uint32_t told_as(stream_handle stream);
+  std::uint32_t report_index(stream_handle stream);
   std::size_t place_of(captured_gate const& gate) const noexcept { return gate.index() - first_index_; }
 
-  executor& machine_;
+  executor& executor_;
   std::uint32_t const first_index_;
-  std::function<void(std::string_view)> log_;  // waits for nobody
+  std::function<void(std::string_view)> log_;  // does not wait
   captured_sites sites_;
-  machine_array<std::uint32_t> withheld_;  // (1,)
-  machine_array<gate_line> lines_;         // (max_gates,)
-  pinned_array<gate_line> found_;          // (max_gates,): copies of them
-  pinned_array<bubble_record> pinned_;     // (captured_gate::records + max_copied,): zeros, and copies
-  pinned_array<site_words> words_;         // (max_gates × captured_gate::max_sites,)
-  std::vector<stream_handle> streams_;     // that reports have told of
-  std::vector<copied> copied_;             // under way
-  /// Their lines are under way; whether they were over before.
+  device_array<std::uint32_t> withheld_;  // (1,)
+  device_array<gate_line> lines_;         // (max_gates,)
+  pinned_array<gate_line> found_;         // (max_gates,): copies of them
+  pinned_array<bubble_record> pinned_;    // (captured_gate::records + max_copied,): zeros, and copies
+  pinned_array<site_words> words_;        // (max_gates × captured_gate::max_sites,)
+  std::vector<stream_handle> streams_;    // that have a number in reports
+  std::vector<copied> copied_;            // under way
+  /// Gates whose lines are being copied, each with whether it was over before.
   std::vector<std::pair<std::shared_ptr<captured_gate>, bool>> looked_at_;
   std::optional<std::string> held_up_;
   std::chrono::steady_clock::time_point read_{};
   std::uint64_t looks_ = 0;
   std::uint64_t unread_ = 0;  // bubbles
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   std::vector<captured_type> types_;
   std::vector<std::shared_ptr<captured_gate>> gates_;
   std::vector<std::shared_ptr<captured_gate>> new_;

@@ -10,17 +10,17 @@
 
 namespace lull::detail {
 
-/// Chooses how a gate closes, from how long its workers took to leave, lately.
+/// Chooses how a gate closes, by how long its workers took to leave recently.
 class close_policy {
  public:
   static constexpr std::chrono::nanoseconds max_longer{3'000};  // a wait costs about as much
-  static constexpr std::chrono::nanoseconds at_first{1'000};    // until something is known
+  static constexpr std::chrono::nanoseconds at_first{1'000};    // until one was measured
 
-  /// From the first sight of the close by a block to the last block out.
+  /// Adds the time from the first block's sight of the close to the last block's leaving.
   void add(std::chrono::nanoseconds took) noexcept { recent_[count_++ % recent_.size()] = took; }
 
-  /// What suits the slowest but one of the recent leavings. `launch_gap`: from the first sight of a close until the
-  /// kernel behind it may be placed, if nothing makes that longer.
+  /// Returns what suits the slowest but one of the recent times. `launch_gap`: from the first sight of a close until
+  /// the next kernel may be placed, if nothing makes that longer.
   closing choose(std::chrono::nanoseconds launch_gap) const noexcept {
     using std::chrono::nanoseconds;
     if (count_ < recent_.size()) return {false, at_first};

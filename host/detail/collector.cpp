@@ -8,26 +8,26 @@
 
 namespace lull::detail {
 
-collector::collector(std::shared_ptr<executor> machine, std::vector<bubble_source*> sources, device_clock& clock,
+collector::collector(std::shared_ptr<executor> executor, std::vector<bubble_source*> sources, device_clock& clock,
                      collector_options options, log_queue& log)
-    : machine_(std::move(machine)),
+    : executor_(std::move(executor)),
       sources_(std::move(sources)),
       clock_(clock),
       options_(options),
       log_(log),
-      lane_(machine_->make_copy_lane()),
-      summary_({.cpu_time = machine_->kind() == executor_kind::threads, .harvest = {.worth = options.min_bubble}}) {
+      lane_(executor_->make_copy_lane()),
+      summary_({.cpu_time = executor_->kind() == executor_kind::threads, .harvest = {.worth = options.min_bubble}}) {
   tell_reserved({});
 }
 
-/// What the trainer's memory leaves free differs from site to site.
+/// Reads the free memory, which differs from site to site with the trainer's use.
 void collector::read_free() {
   auto const now = std::chrono::steady_clock::now();
   if (!options_.tells_free_memory || now - free_read_ < read_free_every) return;
   free_read_ = now;
   try {
-    free_ = machine_->device_free_bytes();
-  } catch (device_error const&) {  // what needs the device will say so
+    free_ = executor_->device_free_bytes();
+  } catch (device_error const&) {  // the call that needs the device will report it
   }
   if (free_ == any_bytes) free_.reset();
 }
@@ -39,7 +39,7 @@ bool collector::collect(void const* at_work) {
   for (bubble_source* const each : copying_) each->collect({found, clock_, at_work});
   copying_.clear();
   try {
-    reserve_more();  // before anybody reads of these bubbles
+    reserve_more();  // before reports of these bubbles can be read
   } catch (...) {
     keep(std::move(found));
     throw;
@@ -71,14 +71,14 @@ std::chrono::nanoseconds collector::longest() const {
   return found;
 }
 
-/// Where kernels of the trainer have waited for workers, they keep off more.
+/// Makes workers keep off more SMs where kernels of the trainer have waited for them.
 void collector::reserve_more() {
   std::optional<std::string> where;
   for (bubble_source* const each : sources_) {
     if (auto at = each->take_held_up()) where = std::move(at);
   }
   if (!where) return;
-  bool const more = machine_->reserve_group();
+  bool const more = executor_->reserve_group();
   if (!more && std::exchange(said_no_more_, true)) return;
   if (more) {
     {
@@ -93,7 +93,7 @@ void collector::reserve_more() {
 }
 
 void collector::tell_reserved(std::string const& last_added_at) {
-  placement const place = machine_->place();
+  placement const place = executor_->place();
   std::lock_guard const lock{mutex_};
   summary_.tell({.processors = place.processors,
                  .for_workers = place.owned_processors,

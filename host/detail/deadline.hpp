@@ -5,9 +5,8 @@
 
 namespace lull {
 
-/// Returns the instant at which `at_most` from now is over; less than nothing counts as nothing. Beyond the clock's
-/// range it is the clock's last instant, which never comes: a plain sum would overflow, and the wait would be over at
-/// once.
+/// Returns the instant `at_most` from now; a negative time counts as 0. Beyond the clock's range it is the clock's last
+/// instant, which never comes: a plain sum would overflow, and the wait would end at once.
 inline std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds at_most) noexcept {
   using clock = std::chrono::steady_clock;
   auto const now = clock::now();
@@ -15,7 +14,7 @@ inline std::chrono::steady_clock::time_point deadline_after(std::chrono::nanosec
   return at_most < clock::time_point::max() - now ? now + at_most : clock::time_point::max();
 }
 
-/// Returns what is left until `deadline`, never less than nothing.
+/// Returns what is left until `deadline`, at least 0.
 inline std::chrono::nanoseconds left_until(std::chrono::steady_clock::time_point deadline) noexcept {
   auto const left = deadline - std::chrono::steady_clock::now();
   return left.count() > 0 ? left : std::chrono::nanoseconds{0};

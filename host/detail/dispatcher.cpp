@@ -19,16 +19,16 @@ std::vector<bubble_source*> sources_of(std::vector<std::unique_ptr<gate>> const&
 
 }  // namespace
 
-dispatcher::dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates,
+dispatcher::dispatcher(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates,
                        captured_gates& captured, device_clock& clock, std::shared_ptr<wake_signal> wakes,
                        dispatcher_options const& options, log_queue& log)
     : gates_(gates),
       captured_(captured),
       wakes_(std::move(wakes)),
       queue_(std::make_shared<job_queue>(wakes_)),
-      placer_(machine, gates, captured, *queue_, log),
-      collector_(machine, sources_of(gates, captured), clock, options.reports, log),
-      memories_(*machine, options.memory) {}
+      placer_(executor, gates, captured, *queue_, log),
+      collector_(executor, sources_of(gates, captured), clock, options.reports, log),
+      memories_(*executor, options.memory) {}
 
 void dispatcher::add(std::shared_ptr<job_record> job) {
   placer_.prepare(*job);
@@ -36,7 +36,7 @@ void dispatcher::add(std::shared_ptr<job_record> job) {
 }
 
 std::uint64_t dispatcher::give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
-  // a day is for ever, and cannot overflow
+  // a day is enough, and cannot overflow
   auto const deadline = deadline_after(std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24}));
   memory_request request{.bytes = bytes, .deadline = deadline};
   memories_.ask(request);

@@ -23,30 +23,30 @@ struct dispatcher_options {
   job_memories::limits memory{};
 };
 
-/// Makes jobs run in bubbles: a queue of jobs, a placer that puts them into the two places, a collector of what bubbles
-/// tell, and a keeper of jobs' memory. One thread calls `tick` from time to time; its parts say which of their calls
-/// come from any thread. No lock is held over a call to the machine, and a tick makes none that waits for a stream.
+/// Makes jobs run in bubbles. Its parts are a queue of jobs, a placer that puts them into the two places, a collector
+/// of reports, and a keeper of jobs' memory. One thread calls `tick` from time to time; each part says which of its
+/// calls any thread may make. No lock is held over a call to the machine, and a tick never waits for a stream.
 class dispatcher {
  public:
   using time_point = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::milliseconds later{5};  // a round, while a job stands ready, or graphs may be replayed
+  static constexpr std::chrono::milliseconds later{5};  // while a job runs, or graphs may replay
 
-  /// `clock` learns the moments of bubbles that are over; `wakes` is notified when there is something to do. Throws
+  /// `clock` learns the moments of bubbles that are over; the dispatcher notifies `wakes` when there is work. Throws
   /// limit_error.
-  dispatcher(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+  dispatcher(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
              device_clock& clock, std::shared_ptr<wake_signal> wakes, dispatcher_options const& options,
              log_queue& log);
 
-  /// Blocks for what jobs of this kind need on the machine. Throws limit_error; usage_error where its memory is
-  /// another's. Any thread.
+  /// Blocks for what jobs of this kind need on the machine. Throws limit_error, and usage_error if the job's memory
+  /// belongs to another job. Any thread may call it.
   void add(std::shared_ptr<job_record> job);
-  /// As runtime::give_back. Any thread.
+  /// As runtime::give_back. Any thread may call it.
   std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
-  /// No job is left that is not over. Any thread.
+  /// Returns whether every job is over. Any thread may call it.
   bool empty() const { return queue_->empty(); }
-  /// Cancels all jobs; rounds go on until `empty`. Any thread.
+  /// Cancels all jobs; ticks continue until `empty`. Any thread may call it.
   void cancel_all() { queue_->cancel_all(); }
-  /// A job's memory is being copied. Any thread.
+  /// Returns whether a job's memory is being copied. Any thread may call it.
   bool moves_memory() const noexcept { return memories_.any_moves(); }
 
   placer& places() noexcept { return placer_; }
@@ -54,23 +54,23 @@ class dispatcher {
   collector& bubbles() noexcept { return collector_; }
   collector const& bubbles() const noexcept { return collector_; }
 
-  /// Returns when the next one should come.
+  /// Does one round of work. Returns when the next tick should come.
   time_point tick();
-  /// Nothing is harvested any more: all jobs fail as soon as no block is inside.
+  /// Stops harvesting: all jobs fail as soon as no block is inside.
   void give_up();
-  /// The machine is lost: all jobs fail now, and their waiters wake.
+  /// Fails all jobs at once and wakes their waiters: the machine is lost.
   void fail_all() noexcept;
-  /// When there is no tick any more: what is over of the bubbles.
+  /// Collects the remaining bubbles; called after the last tick.
   void collect() {
     if (collector_.collect(placer_.at_work())) collector_.begin(true);
   }
-  /// When all are over: nothing of them is kept, nor the host memory that they were saved in.
+  /// Frees all jobs and the host memory in which they were saved; called when all are over.
   void forget_jobs() { memories_.forget_all(); }
 
  private:
   static constexpr std::chrono::milliseconds soon{1};         // while bubbles are under way
-  static constexpr std::chrono::milliseconds much_later{50};  // else each change wakes the dispatcher
-  static constexpr std::chrono::microseconds at_once{200};    // while control is at work
+  static constexpr std::chrono::milliseconds much_later{50};  // otherwise each change wakes the dispatcher
+  static constexpr std::chrono::microseconds at_once{200};    // while an exchange is under way
 
   time_point next_tick() const;
 

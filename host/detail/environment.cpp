@@ -19,7 +19,7 @@ std::string environment(char const* name) {
   return text == nullptr ? "" : text;
 }
 
-/// By file name, as their vendor ships them with CUDA 13.
+/// File names of the tools in CUDA 13.
 constexpr std::array<std::string_view, 4> tools{"libsanitizer-collection.so", "libsanitizer-public.so",
                                                 "libcuda-injection.so", "libToolsInjection64.so"};
 
@@ -79,13 +79,13 @@ std::optional<std::string> too_few_connections() {
 }
 
 runtime_options allowed_options(runtime_options asked, executor_kind kind, std::string& why_off) {
-  if (asked.armed_ahead &&
-      (asked.armed_ahead->count() < 0 || *asked.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
-    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.armed_ahead->count()) +
+  if (asked.tuning.armed_ahead && (asked.tuning.armed_ahead->count() < 0 ||
+                                   *asked.tuning.armed_ahead > max_armed_ahead)) {  // sums with moments would overflow
+    throw usage_error{"runtime_options::armed_ahead is " + std::to_string(asked.tuning.armed_ahead->count()) +
                       " ns: it must be 0 to " + std::to_string(max_armed_ahead.count()) + ", or left out"};
   }
-  require_up_to("min_bubble", asked.min_bubble, max_min_bubble);
-  require_up_to("rest_before_close", asked.rest_before_close, max_rest_before_close);
+  require_up_to("min_bubble", asked.tuning.min_bubble, max_min_bubble);
+  require_up_to("rest_before_close", asked.tuning.rest_before_close, max_rest_before_close);
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };
@@ -103,9 +103,9 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind, std::
     say("off: " + why_off);
     asked.mode = runtime_mode::off;
   }
-  if (one_connection() && asked.launch == launch_time::at_close) {
+  if (one_connection() && asked.tuning.launch == launch_time::at_close) {
     say("CUDA_DEVICE_MAX_CONNECTIONS=1: workers are launched when a bubble opens");
-    asked.launch = launch_time::at_open;
+    asked.tuning.launch = launch_time::at_open;
   }
   return asked;
 }

@@ -11,38 +11,36 @@
 
 namespace lull::detail {
 
-/// When the next bubble of a site will open, learnt from how long after the bubble before it the last ones opened. A
-/// hint: one that is wrong costs a little harvest or a little waiting, never correctness. Times are of the device's
-/// clock.
+/// When a site's next bubble will open, learnt from how long after the previous bubble the last ones opened. A hint: a
+/// wrong one costs a little harvest or a little waiting, never correctness. Times are of the device's clock.
 class forecast {
  public:
-  /// A timer's lateness, and a launch.
+  /// A timer's lateness plus a launch.
   static constexpr std::chrono::nanoseconds min_launch = std::chrono::microseconds{100};
   static constexpr std::chrono::nanoseconds max_launch = std::chrono::microseconds{2'000};
-  /// Of expectations, until some are known.
+  /// The error of expectations until some are known.
   static constexpr std::chrono::nanoseconds unknown_error = std::chrono::microseconds{1'000};
-  /// After a bubble that was missed.
+  /// Added after a missed bubble.
   static constexpr std::chrono::nanoseconds longer_by = std::chrono::microseconds{50};
-  static constexpr int shorter_after = 64;  // bubbles in a row that were not
+  static constexpr int shorter_after = 64;  // bubbles in a row that were not missed
 
-  /// By how much a steady trainer's bubble may open earlier than expected, for one that was expected so far ahead. The
-  /// time that its kernels take varies by about a percent (docs/decisions/armed-late.md).
+  /// Returns by how much a steady trainer's bubble may open earlier than expected, for one expected after `distance`.
+  /// The time that its kernels take varies by about a percent (docs/decisions/armed-late.md).
   static constexpr std::chrono::nanoseconds max_error(std::chrono::nanoseconds distance) noexcept {
     std::chrono::nanoseconds const least = std::chrono::milliseconds{2};
     return std::clamp(distance / 32, least, 125 * least);
   }
-  /// The most that a worker may wait on the device for its bubble: a sixteenth of what the trainer computes before it,
-  /// since kernels may start later meanwhile. Less than 0.2 ms is no use to a launch.
+  /// Returns the longest time that a worker may wait on the device for its bubble: a sixteenth of what the trainer
+  /// computes before it, since kernels may start later meanwhile. Less than 0.2 ms is too short for a launch.
   static constexpr std::chrono::nanoseconds max_ahead(std::chrono::nanoseconds distance) noexcept {
     return std::max<std::chrono::nanoseconds>(2 * min_launch, distance / 16);
   }
-  /// The error after a pause: how far the host runs ahead of the device varies by some per cent.
+  /// Returns the error after a pause: the host's lead over the device varies by some per cent.
   static constexpr std::chrono::nanoseconds call_error(std::chrono::nanoseconds after_call) noexcept {
     return after_call / 8;
   }
 
-  /// A bubble opened. `before` names the site of the bubble before it; it is known of
-  /// four of them.
+  /// Adds a bubble that opened. `before` identifies the site of the previous bubble; four such sites are kept.
   void add(void const* before, std::chrono::nanoseconds after_opening,
            std::optional<std::chrono::nanoseconds> after_close) noexcept {
     auto at = std::find_if(after_.begin(), after_.end(), [&](auto const& each) { return each.before == before; });
@@ -56,12 +54,12 @@ class forecast {
     if (after_close) at->closes.add(*after_close);
   }
 
-  /// The same of a bubble before which the trainer paused, so that the bubble before it says nothing: from the host's
-  /// call.
+  /// Adds a bubble before which the trainer paused: measured from the host's call, because the previous bubble says
+  /// nothing.
   void add_after_pause(std::chrono::nanoseconds after_call) noexcept { calls_.add(after_call); }
   std::optional<std::chrono::nanoseconds> after_call() const noexcept { return calls_.median(1); }  // pauses are rare
 
-  /// From the opening, and from the close, of the bubble before; nothing where that is not known.
+  /// Returns the times from the previous bubble's opening and close; nothing where not known.
   std::optional<std::chrono::nanoseconds> after_opening(void const* before) const noexcept {
     return of(before, &after::openings);
   }
@@ -69,8 +67,9 @@ class forecast {
     return of(before, &after::closes);
   }
 
-  /// Whether a worker was enqueued before its bubble opened. Each miss asks for more time; so many hits in a row take
-  /// away a quarter of what is above the least. So about one bubble in so many is missed, however long launches take.
+  /// Notes whether a worker was enqueued before its bubble opened. Each miss adds to the lead; `shorter_after` hits in
+  /// a row take away a quarter of what exceeds the minimum. So about one bubble in that many is missed, however long
+  /// launches take.
   void note(bool in_time) noexcept {
     if (!in_time) {
       launch_ = std::min(launch_ + longer_by, max_launch);
@@ -80,26 +79,26 @@ class forecast {
       hits_ = 0;
     }
   }
-  /// How long before the expected opening a worker should be enqueued: what a launch takes, and by how much bubbles
-  /// opened earlier than was expected lately, for one that is expected so long after what it is counted from.
+  /// Returns how long before the expected opening a worker should be enqueued: the time of a launch, plus how much
+  /// earlier than expected bubbles opened recently. `distance`: from the moment that the expectation counts from.
   std::chrono::nanoseconds ahead(std::chrono::nanoseconds distance) const noexcept {
     auto const error = early_.greatest(3).value_or(unknown_error);
     auto const wanted = launch_ + std::clamp(error, std::chrono::nanoseconds{0}, max_error(distance));
     return std::min(wanted, max_ahead(distance));
   }
-  /// The same for one that is expected so long after the host's call.
+  /// The same for an opening that is counted from the host's call.
   std::chrono::nanoseconds ahead_of_call(std::chrono::nanoseconds after_call) const noexcept {
     return launch_ + call_error(after_call);
   }
 
  private:
-  /// The last so many.
+  /// The most recent values.
   template <std::size_t Count>
   class recent {
    public:
     void add(std::chrono::nanoseconds value) noexcept { values_[count_++ % values_.size()] = value; }
-    /// Nothing of fewer than so many. Of two in the middle the smaller: a worker that comes too early waits, one that
-    /// comes too late may lose its bubble.
+    /// Returns nothing for fewer than `fewest` values. Of two in the middle it returns the smaller: a worker that comes
+    /// too early waits, one that comes too late may lose its bubble.
     std::optional<std::chrono::nanoseconds> median(std::size_t fewest = 2) const noexcept {
       std::size_t const known = std::min(count_, values_.size());
       if (known < fewest) return std::nullopt;
@@ -135,20 +134,21 @@ class forecast {
   std::array<after, 4> after_{};
   lengths calls_;
   std::size_t next_ = 0;
-  // Of n errors that vary by chance the next is above all with 1 in n + 1, and a bubble whose worker is late may be
-  // lost whole.
+  // Of n errors that vary by chance the next exceeds all with probability 1 in n + 1; a bubble whose worker is late may
+  // be lost whole.
   recent<32> early_;
   std::chrono::nanoseconds launch_{250'000};
   int hits_ = 0;
 };
 
-/// The device's clock as the host sees it. The host learns of each moment of the device only afterwards, so the least
-/// difference of the last seconds is the best known; older ones are forgotten, for clocks drift. Thread-safe.
+/// The device's clock as the host sees it. The host learns of each moment of the device only afterwards, so the
+/// smallest difference of the last seconds is the best estimate. Older ones are forgotten, because clocks drift.
+/// Thread-safe.
 class device_clock {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// `device_ns` had passed at `now`.
+  /// Notes that `device_ns` had passed at `now`.
   void note(std::uint64_t device_ns, time_point now) noexcept {
     auto const ahead_by = now.time_since_epoch() - std::chrono::nanoseconds{device_ns};
     std::lock_guard const lock{mutex_};
@@ -159,7 +159,7 @@ class device_clock {
     }
     if (!current_ || ahead_by < *current_) current_ = ahead_by;
   }
-  /// When the host's clock shows a moment of the device; nothing while nothing is known.
+  /// Returns the host's time for a moment of the device; nothing while unknown.
   std::optional<time_point> at(std::uint64_t device_ns) const noexcept {
     auto const least = difference();
     if (!least) return std::nullopt;

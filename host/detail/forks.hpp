@@ -5,8 +5,9 @@
 
 namespace lull::detail {
 
-/// Forks between the process that asked first and this one. What was made at another count belongs to a parent: a child
-/// has none of its threads, its locks may be held for ever, and CUDA does not work in it. Takes no lock.
+/// Returns the number of forks between the first process that asked and this one. An object made at another count
+/// belongs to a parent: the child has none of its threads, its locks may be held for ever, and CUDA does not work in
+/// the child. Takes no lock.
 std::uint64_t forks_now() noexcept;
 
 }  // namespace lull::detail

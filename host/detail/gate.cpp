@@ -14,19 +14,19 @@ using steady = std::chrono::steady_clock;
 
 }  // namespace
 
-gate::gate(executor& machine, std::uint32_t index, std::uint32_t first_value, site_limits limits)
-    : machine_(machine),
+gate::gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits)
+    : executor_(executor),
       index_(index),
-      line_(machine, 1),
-      ring_(machine, places * records),
-      tells_(machine, 1),
+      line_(executor, 1),
+      ring_(executor, places * records),
+      opening_line_(executor, 1),
       value_(first_value),
       sites_(limits),
-      pinned_(machine, 1) {
-  ref_ = {line_.data(), ring_.data(), records - 1, tells_.device()};
+      pinned_(executor, 1) {
+  ref_ = {line_.data(), ring_.data(), records - 1, opening_line_.device()};
   seen_.value = first_value;
   line_.write({&seen_, 1});
-  for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(machine_.make_mark());
+  for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(executor_.make_mark());
 }
 
 void gate::take(std::uint64_t stream_id) {
@@ -38,7 +38,7 @@ void gate::take(std::uint64_t stream_id) {
     ahead_ = {};
     last_used_ = steady::now();
   }
-  // release: what was forgotten, to the trainer's thread that finds its stream here
+  // release: the cleared history, to the trainer's thread that finds its stream here
   stream_id_.store(stream_id, std::memory_order_release);
 }
 
@@ -52,7 +52,7 @@ std::optional<steady::time_point> gate::left_open_since() const {
   return open_ ? unused_since() : std::nullopt;
 }
 
-/// Under the lock.
+/// Call under the lock.
 std::optional<steady::time_point> gate::unused_since() const {
   std::uint64_t const to_come = open_ ? 1 : 0;
   if (stream_id() == 0 || collected_ + to_come != bubbles_) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<steady::time_point> gate::unused_since() const {
 }
 
 bool gate::is_in_use() const {
-  if (stream_id() == 0) return false;  // without the lock, for most are nobody's
+  if (stream_id() == 0) return false;  // without the lock, because most gates are free
   std::lock_guard const lock{mutex_};
   return stream_id() != 0 && (open_ || steady::now() - last_used_ < std::chrono::seconds{1});
 }
@@ -71,11 +71,11 @@ void gate::vacate(steady::time_point since) {
     std::lock_guard const lock{mutex_};
     return unused_since();
   };
-  if (!edges || unused() != since || !passed()) return;  // it opens a bubble now, or has opened one meanwhile
+  if (!edges || unused() != since || !passed()) return;  // it is opening a bubble, or has opened one meanwhile
   stream_id_.store(0, std::memory_order_release);
 }
 
-void gate::stand(int place, armed_worker what) noexcept {
+void gate::arm(int place, armed_worker what) noexcept {
   std::lock_guard const lock{mutex_};
   armed_[static_cast<std::size_t>(place)] = what;
 }
@@ -89,7 +89,7 @@ bool gate::any_stands() const noexcept {
   return std::any_of(armed_.begin(), armed_.end(), [](armed_worker const& s) { return s.params.slot != nullptr; });
 }
 
-/// Under the lock.
+/// Call under the lock.
 open_result gate::pass_over(counted why) {
   ++counts_[why];
   return {{}, why};
@@ -99,7 +99,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                        bool halved) {
   std::lock_guard const edges{edges_};
   std::unique_lock lock{mutex_};
-  if (stream_id != this->stream_id()) return pass_over(counted::no_gate);  // it was taken back a moment ago
+  if (stream_id != this->stream_id()) return pass_over(counted::no_gate);  // the gate was taken back a moment ago
   last_used_ = steady::now();
   if (open_) {
     placed& before = placed_of(bubbles_);
@@ -138,9 +138,9 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .lease = lease_,
                    .opened = last_used_};
   lock.unlock();
-  machine_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
+  executor_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
   lock.lock();
-  // Only now: an edge that could not be enqueued never was.
+  // Only now: a number counts only if its edge was enqueued.
   ++value_;
   bubbles_ = bubble;
   placed_of(bubble) = now;
@@ -159,7 +159,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
     return;
   }
   closing const how =
-      placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(machine_.launch_gap()));
+      placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(executor_.launch_gap()));
   lock.unlock();
   end_bubble(stream, how);
 }
@@ -168,7 +168,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
 void gate::end_bubble(stream_handle stream, closing how) {
   placed& now = placed_of(bubbles_);
   bool const host_ahead = !has_opened(bubbles_);
-  machine_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
+  executor_.close_edge(stream, ref_, value_ + 1, mark_of(bubbles_), now.timed, how);
   std::lock_guard const lock{mutex_};
   ++value_;
   open_ = false;
@@ -196,7 +196,7 @@ std::optional<launch_request> gate::request() {
       .wanted = wanted,
       .opened = has_reached(now.opened, static_cast<std::uint32_t>(next)),
       .over = has_reached(now.opened, static_cast<std::uint32_t>(next + 1)),
-      .behind_late = !again && late != 0,
+      .after_late = !again && late != 0,
       .opened_ns = opened_ns(),
       .usual_length = of.where->past.longest(),
       .expected_ns = opens ? std::optional{opens->at_ns} : std::nullopt,
@@ -207,7 +207,7 @@ std::optional<launch_request> gate::request() {
       .ahead_of_call = of.where->opens.ahead_of_call(after_call.value_or(std::chrono::nanoseconds{0}))};
 }
 
-/// 0: none is.
+/// Returns 0 if none was let go.
 std::uint64_t gate::first_let_go() const {
   for (std::uint64_t bubble = collected_ + 1; let_go_ != 0 && bubble <= bubbles_; ++bubble) {
     if (placed_of(bubble).launch == launch_state::let_go) return bubble;
@@ -215,10 +215,10 @@ std::uint64_t gate::first_let_go() const {
   return 0;
 }
 
-/// Counted on from what is known last: the close of the bubble before, or else the last opening.
+/// Counts from what is known last: the close of the bubble before, or else the last opening.
 std::optional<gate::opening> gate::expected(std::uint64_t bubble) {
   auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
-  if (behind < 0) return std::nullopt;  // it has come to one that is being enqueued
+  if (behind < 0) return std::nullopt;  // the stream has come to a bubble that is being enqueued
   std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
   if (reached == 0 || reached >= bubble) return std::nullopt;
   bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
@@ -237,9 +237,9 @@ std::optional<gate::opening> gate::expected(std::uint64_t bubble) {
   return opening{from_ns + static_cast<std::uint64_t>(sum.distance.count()), sum.distance};
 }
 
-bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
-  // Counted before it is looked at what stands: a place that is seen to be empty while nothing is on its way stays out
-  // of all launches.
+bool gate::launch(std::uint64_t bubble, start_when when, arming how) {
+  // Counted before reading what is placed. So after a place is seen empty while nothing is being launched, no launch
+  // includes it.
   struct on_its_way {
     explicit on_its_way(std::atomic<int>& count) : count_(count) { ++count_; }
     ~on_its_way() { --count_; }
@@ -253,8 +253,8 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     placed& now = placed_of(bubble);
     bool const ended = bubble < bubbles_ || !open_;
     if (when == start_when::opened)
-      settle_launch(now, launch_state::waiting);  // it may be let go before it is enqueued
-    // What ends these workers is not enqueued yet.
+      settle_launch(now, launch_state::pending);  // it may be let go before it is enqueued
+    // The edge that ends these workers is not enqueued yet.
     if (!ended) now.lease = std::min(now.lease, now.where->past.lease_of_open());
     for (armed_worker& each : stands) {
       each.params.bubble = bubble;
@@ -266,15 +266,15 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
   }
   std::array<std::uint64_t, places> blocks{};
   std::size_t worker = 0;
-  bool has_thrown = false;  // a wait may stand on the workers' stream all the same: it is let go like another
+  bool has_thrown = false;  // a wait may be on the workers' stream all the same: it is let go like another
   auto const settle = [&] {
     std::lock_guard const lock{mutex_};
     placed& now = placed_of(bubble);
     now.blocks = blocks;
-    // Only after the launch: it may take as long as the trainer's thread stands in the driver.
+    // Read after the launch, which may take as long as the trainer's thread is in the driver.
     now.armed = when == start_when::opened && !has_opened(bubble);
-    bool const waits = now.launch == launch_state::waiting;
-    if (worker != 0 && now.armed && where == waiting::beside && waits) now.stand_from = steady::now();
+    bool const waits = now.launch == launch_state::pending;
+    if (worker != 0 && now.armed && how == arming::beside && waits) now.pending_since = steady::now();
     counts_[counted::launches] += worker;
     if (worker != 0 && now.armed) ++counts_[counted::armed];
     if (bubble > decided_ && expected_before_launch(now)) now.where->opens.note(now.armed);
@@ -289,7 +289,7 @@ bool gate::launch(std::uint64_t bubble, start_when when, waiting where) {
     for (armed_worker& each : stands) {
       if (each.params.slot == nullptr) continue;
       each.params.gate.records = ring(worker).at;
-      machine_.launch(each.kernel, each.grid, each.params, &mark, worker == 0 ? when : start_when::at_once);
+      executor_.launch(each.kernel, each.grid, each.params, &mark, worker == 0 ? when : start_when::at_once);
       blocks[worker++] = each.grid.blocks;
     }
   } catch (...) {
@@ -314,24 +314,25 @@ void gate::note_pause(std::uint64_t bubble) {
   placed_of(bubble).after_pause = true;
 }
 
-/// Under the lock.
+/// Call under the lock.
 void gate::settle_launch(placed& of, launch_state now) noexcept {
   if (of.launch == launch_state::let_go) --let_go_;
   if (now == launch_state::let_go) ++let_go_;
   of.launch = now;
 }
 
-/// Whether the workers could have been enqueued before the bubble opened, had the opening been expected in time.
+/// Returns whether the workers could have been enqueued before the bubble opened, had the opening been expected in
+/// time.
 bool gate::expected_before_launch(placed const& of) const {
   return !of.timed && of.host_ahead.value_or(false) &&
          of.where->opens.after_opening(placed_of(of.bubble - 1).where.get());
 }
 
 opening_numbers gate::numbers() const noexcept {
-  return opening_numbers::of(machine_.load_mapped(&tells_.host()->numbers));
+  return opening_numbers::of(executor_.load_mapped(&opening_line_.host()->numbers));
 }
 
-std::uint64_t gate::opened_ns() const noexcept { return machine_.load_mapped(&tells_.host()->opened_ns); }
+std::uint64_t gate::opened_ns() const noexcept { return executor_.load_mapped(&opening_line_.host()->opened_ns); }
 
 std::optional<std::uint64_t> gate::take_opening() noexcept {
   std::uint32_t const opened = numbers().opened;
@@ -343,15 +344,15 @@ void gate::release(std::uint64_t bubble) {
   {
     std::lock_guard const lock{mutex_};
     placed& now = placed_of(bubble);
-    if (now.bubble != bubble) return;  // its place is another's
-    if (now.launch == launch_state::waiting && !has_opened(bubble)) {
+    if (now.bubble != bubble) return;  // its place belongs to another bubble
+    if (now.launch == launch_state::pending && !has_opened(bubble)) {
       settle_launch(now, launch_state::let_go);
-      if (now.stand_from) now.stood += steady::now() - *std::exchange(now.stand_from, std::nullopt);
+      if (now.pending_since) now.waited_before += steady::now() - *std::exchange(now.pending_since, std::nullopt);
       ++counts_[counted::released];
     }
     if (now.launch != launch_state::let_go) return;
   }
-  std::atomic_ref<std::uint64_t> const numbers{tells_.host()->numbers};
+  std::atomic_ref<std::uint64_t> const numbers{opening_line_.host()->numbers};
   std::uint64_t seen = numbers.load(std::memory_order_relaxed);
   for (;;) {
     opening_numbers wanted = opening_numbers::of(seen);
@@ -369,7 +370,7 @@ runtime_counts gate::counts() const {
 
 bool gate::passed() const {
   std::lock_guard const lock{mutex_};
-  return machine_.passed(seen_, value_);
+  return executor_.passed(seen_, value_);
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

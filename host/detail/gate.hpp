@@ -38,100 +38,101 @@ struct armed_worker {
 /// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
 struct launch_request {
   std::uint64_t bubble = 0;
-  bool wanted = true;  // false: it gets no worker
+  bool wanted = true;  // false: the bubble gets no worker
   bool opened = false;
-  bool over = false;                           // for certain: a later one has opened
-  bool behind_late = false;                    // the wait for one before it was ended, and it has not opened since
-  std::uint64_t opened_ns = 0;                 // if it has
+  bool over = false;            // certainly: a later bubble has opened
+  bool after_late = false;      // the wait for an earlier bubble was ended, and that bubble has not opened since
+  std::uint64_t opened_ns = 0;  // 0: not opened
   std::chrono::nanoseconds usual_length{0};    // 0: not known
   std::optional<std::uint64_t> expected_ns{};  // the opening, on the device's clock
-  std::chrono::nanoseconds ahead{0};  // how long before that its workers should be enqueued, or before an unknown one
+  std::chrono::nanoseconds ahead{0};  // how long before the opening its workers should be enqueued, expected or not
   std::chrono::steady_clock::time_point since{};   // since when they may be
   std::chrono::steady_clock::time_point called{};  // when the host opened it
-  /// The opening, where the trainer has paused before the host opened it.
+  /// From the host's call to the expected opening, if the trainer paused before that call.
   std::optional<std::chrono::nanoseconds> after_call{};
-  std::chrono::nanoseconds ahead_of_call{0};  // … and how long before that
+  std::chrono::nanoseconds ahead_of_call{0};  // … and how long before that opening to enqueue
 };
 
-/// Where workers wait that were enqueued before their bubble opens: beside the trainer, or with one connection in its
-/// queue, where they cost it nothing.
-enum class waiting { beside, in_line };
+/// Where workers wait that were enqueued before their bubble opens: on a stream beside the trainer's, or, with one
+/// connection, in the trainer's queue, where they cost it nothing.
+enum class arming { beside, in_line };
 
 /// How far the launch of a bubble's workers has come.
 enum class launch_state : std::uint8_t {
   asked,     // nothing is enqueued
-  waiting,   // they are enqueued, or are about to be, and wait on the device until it opens
-  let_go,    // … until the host ended that wait: they leave at once, and are asked for again when it has opened
+  pending,   // they are enqueued or about to be, and wait on the device until the bubble opens
+  let_go,    // … until the host ended that wait: they leave at once; after the opening others are enqueued
   enqueued,  // they work as soon as they are started
   no_workers,
-  out,  // they have left, and its records are being copied: it is never asked for again
+  out,  // they have left and the records are being copied: no further launch
 };
 
-/// One trainer stream's gate, host half: hands out edge numbers, enqueues edges, keeps the history of its sites. Made
-/// ahead of its first bubble, so that opening it allocates nothing on the device. `open` and `close` come from the
-/// trainer, one at a time; `request`, `launch` and `pass` from the thread that holds the launcher; the rest from the
-/// dispatcher. No edge and no launch is enqueued under the lock that these share, so a stream whose queue is full keeps
-/// up nobody else.
+/// The host half of one trainer stream's gate: gives out edge numbers, enqueues edges, keeps the history of its sites.
+/// Made before its first bubble, so that opening it allocates nothing on the device. The trainer calls `open` and
+/// `close`, one at a time; the thread that holds the launcher calls `request`, `launch` and `pass`; the dispatcher
+/// calls the rest. No edge and no launch is enqueued under the lock that these share, so a stream whose queue is full
+/// delays no other thread.
 class gate final : public bubble_source {
  public:
-  /// Bubbles that the dispatcher may fall behind; then they are passed over.
+  /// The dispatcher may be late by this many bubbles; if it is later, they get no worker.
   static constexpr std::uint64_t records = 256;
 
-  gate(executor& machine, std::uint32_t index, std::uint32_t first_value, site_limits limits);
+  gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 
   gate_ref ref() const noexcept { return ref_; }
   std::uint32_t index() const noexcept { return index_; }
 
-  /// Whose stream it is: its id, as of executor::look_at; 0: nobody's. Without a lock.
+  /// Returns the id of the gate's stream, as from executor::look_at; 0: the gate is free. Takes no lock.
   std::uint64_t stream_id() const noexcept { return stream_id_.load(std::memory_order_acquire); }
-  /// Gives one that is nobody's to a stream, with no history.
+  /// Gives a free gate to a stream, with no history.
   void take(std::uint64_t stream_id);
-  /// When its stream opened a bubble last; nothing while any of them is not over, or of a gate that is nobody's.
+  /// Returns when the stream last opened a bubble; nothing while a bubble is not over, or if the gate is free.
   std::optional<std::chrono::steady_clock::time_point> idle_since() const;
-  /// When its stream opened the bubble that is still open: the stream may be gone. Nothing if none is open.
+  /// Returns when the stream opened the bubble that is still open, because the stream may be gone. Nothing if none is
+  /// open.
   std::optional<std::chrono::steady_clock::time_point> left_open_since() const;
-  /// Whether its stream opened a bubble in the last second, or has one open.
+  /// Returns whether the stream opened a bubble in the last second, or has one open.
   bool is_in_use() const;
-  /// A launch is on its way to the machine.
+  /// Returns whether a launch is being enqueued.
   bool is_launching() const noexcept { return launching_.load(std::memory_order_seq_cst) != 0; }
-  /// Takes it back from a stream that has been idle, or has left a bubble open, since then, as `idle_since` or
-  /// `left_open_since` said, and has passed all edges.
+  /// Frees the gate if its stream has still been idle, or has left a bubble open, since the moment that `idle_since` or
+  /// `left_open_since` returned, and has passed all edges.
   void vacate(std::chrono::steady_clock::time_point since);
 
-  /// What stands in a place; null slot: nothing. Called by the dispatcher.
-  void stand(int place, armed_worker what) noexcept;
+  /// Sets what a place launches; a null slot: nothing. The dispatcher calls it.
+  void arm(int place, armed_worker what) noexcept;
   bool ready() const noexcept;
 
-  /// `halved`: its workers get half of their blocks.
+  /// Opens a bubble. `halved`: its workers get half of their blocks.
   open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
                    bool halved = false);
-  /// Closes the bubble if it is the open one and `stream` is the one that it was opened on, and is not being captured.
+  /// Closes the bubble if it is the open one, and `stream` opened it and is not being captured.
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
 
-  /// The oldest bubble whose workers are not enqueued and may be.
+  /// Returns the oldest bubble whose workers are not enqueued and may be.
   std::optional<launch_request> request();
-  /// Enqueues its workers, to start at once or when it opens; false: no job stands ready.
-  bool launch(std::uint64_t bubble, start_when when, waiting where);
-  /// Its workers are not enqueued any more.
+  /// Enqueues the bubble's workers, to start at once or when it opens. Returns false if no job is ready.
+  bool launch(std::uint64_t bubble, start_when when, arming how);
+  /// Gives the bubble no workers.
   void pass(std::uint64_t bubble);
-  /// The trainer has paused before it.
+  /// Notes that the trainer paused before this bubble.
   void note_pause(std::uint64_t bubble);
-  /// The number of the latest bubble that the stream has come to, and the moment.
+  /// Returns the numbers of the latest bubble that the stream has come to.
   opening_numbers numbers() const noexcept;
   std::uint64_t opened_ns() const noexcept;
-  /// The moment of the latest opening, once.
+  /// Returns the moment of the latest opening; each only once.
   std::optional<std::uint64_t> take_opening() noexcept;
   bool has_opened(std::uint64_t bubble) const noexcept {
     return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble));
   }
-  /// Ends the wait of the workers that were enqueued for this bubble, if they wait; and again, for an opening edge may
-  /// store its number over what ended it.
+  /// Ends the wait of the workers that were enqueued for this bubble, if they wait. Call it again until they leave: an
+  /// opening edge may overwrite the number that ended the wait.
   void release(std::uint64_t bubble);
-  /// Whether the workers that were enqueued for this bubble are out.
-  bool workers_left(std::uint64_t bubble) { return machine_.workers_left(mark_of(bubble)); }
-  /// Bubbles that are open or not collected.
+  /// Returns whether the workers that were enqueued for this bubble have left.
+  bool workers_left(std::uint64_t bubble) { return executor_.workers_left(mark_of(bubble)); }
+  /// Returns the number of bubbles that are open or not collected.
   std::uint64_t outstanding() const;
 
   bool begin_collecting(copy_lane& lane, bool at_the_end) override;
@@ -139,8 +140,7 @@ class gate final : public bubble_source {
   std::chrono::nanoseconds longest() const override;
   std::optional<std::string> take_held_up() override { return std::exchange(held_up_, std::nullopt); }
   runtime_counts counts() const override;
-  /// Whether the stream has passed every edge that was enqueued, so that the gate's memory may go, as far as was
-  /// copied.
+  /// Returns whether the stream has passed every edge that was enqueued and copied, so that the gate's memory may go.
   bool passed() const;
   void note_lease(std::chrono::nanoseconds lease) noexcept;
 
@@ -150,7 +150,7 @@ class gate final : public bubble_source {
     launch_state launch = launch_state::asked;
     std::shared_ptr<site_state> where;
     std::array<std::uint64_t, places> blocks{};  // launched for the current job, and for its successor
-    bool timed = false;                          // observed: no worker, the edges say how long it was
+    bool timed = false;                          // only observed: no worker, the edges measure its length
     bool at_open = false;                        // its workers need not wait for the closing edge
     bool halved = false;                         // its workers get half of their blocks
     bool armed = false;                          // its workers were enqueued before it opened
@@ -158,21 +158,21 @@ class gate final : public bubble_source {
     bool after_pause = false;
     bool held_up = false;  // a kernel of the trainer waited for its workers
     std::optional<bool> host_ahead{};
-    std::optional<std::chrono::nanoseconds> length{};  // of an observed one, once its edges tell it
+    std::optional<std::chrono::nanoseconds> length{};  // of an observed bubble, once its edges tell it
     std::chrono::nanoseconds lease{0};
     std::chrono::steady_clock::time_point opened{};  // on the host
     std::chrono::steady_clock::time_point closed{};
-    std::optional<std::chrono::steady_clock::time_point> stand_from{};  // its workers, on the device
-    std::chrono::nanoseconds stood{0};                                  // those that were let go
-    std::uint64_t range = 0;                                            // on a tool's timeline
+    std::optional<std::chrono::steady_clock::time_point> pending_since{};  // its workers wait on the device since then
+    std::chrono::nanoseconds waited_before{0};                             // waited, by workers that were let go
+    std::uint64_t range = 0;                                               // on a tool's timeline
   };
   /// What is copied from and to the machine.
   struct copies {
     std::array<bubble_record, records> zeros;
     std::array<std::array<bubble_record, records>, places> of_worker;  // of the bubbles that are being copied
-    gate_line line;                                                    // behind the records
+    gate_line line;                                                    // copied after the records
   };
-  /// The last bubble that was collected, from which the next is expected.
+  /// The last collected bubble, from which the next is expected.
   struct known {
     std::uint64_t bubble = 0;
     void const* where = nullptr;  // its site
@@ -180,10 +180,10 @@ class gate final : public bubble_source {
     std::uint64_t closed_ns = 0;  // 0: not known
   };
 
-  /// The distance between two openings, or from a close to an opening, as it was summed up last. Each look asks for it,
-  /// and the host may be many bubbles ahead.
+  /// The distance between two openings, or from a close to an opening, as last summed up. Kept because each look asks
+  /// for it, and the host may be many bubbles ahead.
   struct summed_up {
-    std::uint64_t from = 0;  // 0: nothing is
+    std::uint64_t from = 0;  // 0: no bubble
     std::uint64_t to = 0;
     bool by_close = false;
     std::chrono::nanoseconds distance{0};
@@ -204,7 +204,7 @@ class gate final : public bubble_source {
   bool ask_if_over(std::uint64_t bubble);
   std::optional<std::chrono::steady_clock::time_point> unused_since() const;
   bool may_pass_unseen(bool at_the_end) const;
-  /// A worker's ring: of the current job, whose records the edges write into, too, or of its successor.
+  /// Returns a worker's ring: of the current job, whose records the edges write into, too, or of its successor.
   record_ring ring(std::size_t worker) const noexcept { return {ref_.records + worker * records, records}; }
   bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept {
     return pinned_.data()->of_worker[worker][bubble - copied_from_];
@@ -220,11 +220,11 @@ class gate final : public bubble_source {
   placed& placed_of(std::uint64_t bubble) noexcept { return placed_[bubble % records]; }
   placed const& placed_of(std::uint64_t bubble) const noexcept { return placed_[bubble % records]; }
 
-  executor& machine_;
+  executor& executor_;
   std::uint32_t const index_;
-  machine_array<gate_line> line_;
-  machine_array<bubble_record> ring_;  // (places × records,)
-  mapped_array<opening_line> tells_;
+  device_array<gate_line> line_;
+  device_array<bubble_record> ring_;  // (places × records,)
+  mapped_array<opening_line> opening_line_;
   gate_ref ref_;
   std::atomic<std::uint64_t> stream_id_{0};
   std::atomic<int> launching_{0};
@@ -233,11 +233,11 @@ class gate final : public bubble_source {
   std::uint32_t value_;
   std::uint64_t bubbles_ = 0;  // opened by the host
   bool open_ = false;
-  std::uint64_t decided_ = 0;  // later bubbles are asked for; of those up to it only the ones that were let go
+  std::uint64_t decided_ = 0;  // later bubbles may still be requested; of those up to it only the ones that were let go
   std::size_t let_go_ = 0;     // bubbles in that state
   std::uint64_t collected_ = 0;
   known last_;
-  summed_up ahead_;  // until something is learnt
+  summed_up ahead_;  // valid until something is learnt
   close_policy close_policy_;
   std::array<armed_worker, places> armed_;
   site_table sites_;

@@ -11,10 +11,10 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-/// The moment when workers first saw the close; 0: none did.
+/// Returns when workers first saw the close; 0: none did.
 std::uint64_t closed_ns(bubble_record const& record) { return record.not_saw_ns == 0 ? 0 : ~record.not_saw_ns; }
 
-/// A bubble's length as its workers saw it: from the opening to the first sight of the close.
+/// Returns a bubble's length as its workers saw it: from the opening to the first sight of the close.
 std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
   if (record.not_saw_ns == 0 || closed_ns(record) < record.opened_ns) return std::nullopt;
   return std::chrono::nanoseconds{closed_ns(record) - record.opened_ns};
@@ -33,7 +33,7 @@ std::chrono::nanoseconds gate::longest() const {
 }
 
 bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
-  // Before a bubble is asked for again its workers are no longer those that were enqueued first.
+  // Stops before the first bubble whose workers were let go: others are enqueued for it.
   auto const latest = [this] {
     std::uint64_t const late = first_let_go();
     return std::min(late == 0 ? decided_ : late - 1, open_ ? bubbles_ - 1 : bubbles_);
@@ -45,7 +45,7 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
     copied_from_ = copied_past_ = past = collected_ + 1;
     until = latest();
   }
-  // A record is read when its workers are surely out.
+  // A record is read when its workers have certainly left.
   while (past <= until && ask_if_over(past)) ++past;
   {
     std::lock_guard const lock{mutex_};
@@ -60,7 +60,7 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
   }
   copied_successors_ = [&] {
     std::lock_guard const lock{mutex_};
-    bool any = false;  // of the bubble before, too: a late block works in the one after its own
+    bool any = false;  // also of the bubble before: a late block works in the bubble after its own
     for (std::uint64_t bubble = copied_from_ - 1; bubble < copied_past_; ++bubble)
       any = any || placed_of(bubble).blocks[1] != 0;
     return any;
@@ -72,7 +72,8 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
   return true;
 }
 
-/// Its last closing edge may come long after its last workers have left. At the end a bubble may still be open.
+/// Returns whether the line must be copied although no record is: the last closing edge may come long after the last
+/// workers have left. At the end a bubble may still be open.
 bool gate::may_pass_unseen(bool at_the_end) const {
   std::lock_guard const lock{mutex_};
   return seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
@@ -103,9 +104,9 @@ void gate::collect(collected_bubbles const& to) {
   seen_ = pinned_.data()->line;
 }
 
-/// All blocks left by their lease, and the close came just behind that: what the bubble waited for had waited for them,
-/// or it is a pause of the trainer that ended there by chance. Where the host may wait inside the bubble it may be the
-/// host that waited.
+/// Returns whether all blocks left by their lease and the close came just after. Then what the bubble waited for had
+/// waited for the blocks, or a pause of the trainer ended there by chance. If the host may wait inside the bubble, the
+/// host may have been what waited.
 bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now,
                        device_clock const& clock) const {
   if (was.timed || was.at_open || !all_left_by_lease(record)) return false;
@@ -118,12 +119,13 @@ bool gate::was_held_up(placed const& was, bubble_record const& record, steady::t
 std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uint64_t opened_ns,
                                                      device_clock const& clock) {
   auto const opened = clock.at(opened_ns);
-  if (opened_ns == 0 || !opened || (!was.stand_from && was.stood.count() == 0)) return std::nullopt;
-  auto const last = was.stand_from ? std::max(*opened - *was.stand_from, steady::duration{0}) : steady::duration{0};
-  return was.stood + last;
+  if (opened_ns == 0 || !opened || (!was.pending_since && was.waited_before.count() == 0)) return std::nullopt;
+  auto const last =
+      was.pending_since ? std::max(*opened - *was.pending_since, steady::duration{0}) : steady::duration{0};
+  return was.waited_before + last;
 }
 
-/// What a bubble that is over says of its site.
+/// Learns about a site from a bubble that is over.
 void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
                  device_clock const& clock) {
   site_state& at = *was.where;
@@ -131,8 +133,8 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
   if (was.timed) {
     if (length) at.past.add_length(*length);
   } else {
-    // Where all blocks left early the bubble may have been longer than they know, by as much as the lease; where it
-    // waited for them its own length is not known.
+    // If all blocks left early, the bubble may have been longer than they know, by as much as the lease; if it waited
+    // for them, its own length is unknown.
     std::chrono::nanoseconds const at_least =
         record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
     std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
@@ -158,9 +160,9 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
   sites_.note(at);
 }
 
-/// Its workers are out, and it was opened, which stamps the record: the stream may not have come yet to a bubble that
-/// has no worker, since its job went before the close. Of an observed bubble its end is reached: the length is asked
-/// for once, and kept.
+/// Returns whether a bubble is over: its workers have left and it was opened, which stamps the record. The stream may
+/// not yet have reached a bubble without a worker, whose job went before the close. For an observed bubble the end must
+/// be reached: the length is asked for once, and kept.
 bool gate::ask_if_over(std::uint64_t bubble) {
   bubble_mark& mark = mark_of(bubble);
   bool const timed = [&] {
@@ -168,14 +170,14 @@ bool gate::ask_if_over(std::uint64_t bubble) {
     return placed_of(bubble).timed;
   }();
   if (!has_opened(bubble)) return false;
-  if (!timed) return machine_.workers_left(mark);
-  auto const length = machine_.length(mark);
+  if (!timed) return executor_.workers_left(mark);
+  auto const length = executor_.length(mark);
   std::lock_guard const lock{mutex_};
   placed_of(bubble).length = length;
   return length.has_value();
 }
 
-/// A bubble whose records are copied, but for its length.
+/// Returns the report of a bubble whose records are copied, without its length.
 bubble_report gate::told(std::uint64_t bubble) const {
   placed const& was = placed_of(bubble);
   bubble_record const& record = copied(0, bubble);

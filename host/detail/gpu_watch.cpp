@@ -43,7 +43,7 @@ gpu_watch::gpu_watch(std::string pci_bus_id, std::string library, std::chrono::n
     thread_ = std::thread{[of = shared_, every, bus = std::move(pci_bus_id), path = std::move(library)] {
       try {
         of->serve(bus, path, every);
-      } catch (std::exception const&) {  // no memory: then there are no further samples
+      } catch (std::exception const&) {  // no memory: no further samples
       }
       of->end();
     }};
@@ -58,12 +58,12 @@ gpu_watch::~gpu_watch() {
     std::unique_lock lock{shared_->mutex};
     shared_->ending = true;
     shared_->changed.notify_all();
-    has_ended = shared_->changed.wait_for(lock, max_goodbye, [this] { return shared_->has_ended; });
+    has_ended = shared_->changed.wait_for(lock, max_nvml_wait, [this] { return shared_->has_ended; });
   }
   if (has_ended) {
     thread_.join();
   } else {
-    thread_.detach();  // it has what it uses
+    thread_.detach();  // it shares ownership of what it uses
   }
 }
 

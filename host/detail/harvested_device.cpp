@@ -13,8 +13,8 @@ namespace lull::detail {
 
 namespace {
 
-/// For each device 1 + the forks of the process whose runtime harvests it; 0: nobody's. Words, since a lock could be
-/// held for ever in a child.
+/// For each device 1 + the forks of the process whose runtime harvests it; 0: free. Atomic words, because a child could
+/// find a lock held for ever.
 std::array<std::atomic<std::uint64_t>, harvested_device::max_devices> harvested{};
 
 std::size_t checked(int device) {
@@ -29,7 +29,7 @@ std::size_t checked(int device) {
 
 harvested_device::harvested_device(int device) : device_(checked(device)) {
   std::uint64_t const ours = 1 + forks_now();
-  // relaxed: it publishes nothing, for runtimes share no memory
+  // relaxed: it publishes nothing, because runtimes share no memory
   if (harvested[device_].exchange(ours, std::memory_order_relaxed) == ours) {
     throw usage_error{"another runtime of this process harvests CUDA device " + std::to_string(device) +
                       " already: submit to that one, end it first, or use mode observe"};

@@ -5,9 +5,9 @@
 
 namespace lull::detail {
 
-/// One runtime's right to harvest a CUDA device. The blocks on an SM and the reserved SMs are counted for each runtime
-/// by itself, so two would take an SM's share twice, and one's workers would stand on the SMs that the other keeps
-/// free. Thread-safe. A forked child finds every device free.
+/// One runtime's right to harvest a CUDA device. Each runtime counts the blocks on an SM and the reserved SMs for
+/// itself. So two runtimes would take an SM's share twice, and the workers of one would use the SMs that the other
+/// keeps free. Thread-safe. A forked child finds every device free.
 class harvested_device {
  public:
   static constexpr std::size_t max_devices = 256;

@@ -12,48 +12,50 @@
 
 namespace lull {
 
-/// The lease for workers launched at close, where nothing depends on it for liveness: four times the longest recent
-/// bubble, within 50 ms to 2 s; 2 s without a history. A trainer's host that stalls now and then makes a bubble ten
-/// times as long as usual.
+/// Returns the lease of workers launched at close, where nothing depends on it for liveness: four times the longest
+/// recent bubble, within 50 ms to 2 s; 2 s without a history. A trainer's host that stalls now and then makes a bubble
+/// ten times as long as usual.
 inline constexpr std::chrono::nanoseconds lease_at_close(std::chrono::nanoseconds longest) noexcept {
   using namespace std::chrono_literals;
   if (longest.count() == 0) return 2s;
   return std::clamp<std::chrono::nanoseconds>(longest * 4, 50ms, 2s);
 }
 
-/// What leases for workers launched at open grow to, where the host may yet block behind one.
+/// Returns the longest lease of workers launched at open, where the host may still block after one.
 inline constexpr std::chrono::nanoseconds max_lease_at_open(std::chrono::nanoseconds longest) noexcept {
   using namespace std::chrono_literals;
   return std::clamp<std::chrono::nanoseconds>(longest * 4, 5ms, 2s);
 }
 
-/// A site's bubbles that were held up: a kernel of the trainer waited for workers, as it seems.
+/// A site's bubbles that were held up: a kernel of the trainer seems to have waited for workers.
 class hold_ups {
  public:
-  /// How soon behind the last block the close came, for a lease of that length.
+  /// Returns whether the close came so soon after the last block left that the bubble was held up, for a lease of that
+  /// length.
   static constexpr bool is_one(std::chrono::nanoseconds behind, std::chrono::nanoseconds lease) noexcept {
     return behind.count() >= 0 && behind < lease / 8;
   }
-  /// Of each bubble that was harvested.
+  /// Call for each harvested bubble.
   void add(bool held_up) noexcept { in_a_row_ = held_up ? in_a_row_ % 2 + 1 : 0; }
-  /// Whether the last bubble was the second in a row. One alone may be a pause of the trainer that ended just after a
-  /// lease, but a kernel that finds no SM waits again in the next bubble.
+  /// Returns whether the last bubble was the second in a row. A single one may be a pause of the trainer that ended
+  /// just after a lease; a kernel that finds no SM waits again in the next bubble.
   bool twice() const noexcept { return in_a_row_ == 2; }
 
  private:
   int in_a_row_ = 0;
 };
 
-/// Of a bubble that a worker was launched in, what its site learns from.
+/// What a site learns from a bubble in which a worker was launched.
 struct harvest_seen {
-  std::chrono::nanoseconds length{0};      // zero: not known
-  std::chrono::nanoseconds since_look{0};  // the close may have come so much earlier: nobody had looked since
-  std::chrono::nanoseconds start{0};       // opening → first chunk, mean over the blocks that found one
-  std::uint64_t working = 0;               // blocks that found a chunk
-  std::uint64_t chunks = 0;                // committed
-  std::uint64_t handed_back = 0;           // chunks
-  bool at_close = true;                    // the worker is launched when its close is enqueued, or later
-  bool host_late = false;                  // the bubble had opened by then
+  std::chrono::nanoseconds length{0};  // zero: not known
+  // the close may have come this much earlier: the last look was that long before
+  std::chrono::nanoseconds since_look{0};
+  std::chrono::nanoseconds start{0};  // opening → first chunk, mean over the blocks that found one
+  std::uint64_t working = 0;          // blocks that found a chunk
+  std::uint64_t chunks = 0;           // committed
+  std::uint64_t handed_back = 0;      // chunks
+  bool at_close = true;               // the worker is launched when its close is enqueued, or later
+  bool host_late = false;             // the bubble had opened by then
 };
 
 /// What a runtime asks of every site.
@@ -62,13 +64,13 @@ struct site_limits {
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
 };
 
-/// What a site's bubbles were like lately. Decides whether the next one is worth harvesting, when its worker is
+/// What a site's bubbles were like recently. Decides whether the next one is worth harvesting, when its worker is
 /// launched, and how long a worker launched at open may stay.
 class history {
  public:
-  /// A site that is passed over is measured again one time in so many.
+  /// A site that is passed over is measured again one time in this many.
   static constexpr std::uint64_t look_again = 64;
-  /// Below this nobody calls a start late.
+  /// A shorter start is never late.
   static constexpr std::chrono::nanoseconds late_start = std::chrono::microseconds{50};
   /// The first lease of workers launched at open, where the trainer's host may be waiting for them.
   static constexpr std::chrono::nanoseconds lease_at_open = std::chrono::microseconds{200};
@@ -77,7 +79,7 @@ class history {
 
   explicit history(site_limits limits = {}) noexcept : limits_(limits) {}
 
-  /// Where all remembered bubbles are shorter, the site is passed over.
+  /// Returns the limit: a site is passed over if all remembered bubbles are shorter.
   std::chrono::nanoseconds min_bubble() const noexcept { return limits_.min_bubble; }
 
   void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {
@@ -92,15 +94,15 @@ class history {
     host_behind_.add(seen.host_late && half_gone);
   }
 
-  /// Zero when nothing was measured yet.
+  /// Returns zero if nothing was measured yet.
   std::chrono::nanoseconds longest() const noexcept { return lengths_.longest(); }
 
-  /// Of the last 32 bubbles. They repeat where half of them may be alike: in order of length, each exceeds those before
-  /// it by at most 200 us or a 64th. Nothing until eight were measured.
+  /// Returns the usual length of the last 32 bubbles. They repeat where half of them may be alike: in order of length,
+  /// each exceeds those before it by at most 200 us or a 64th. Nothing before eight were measured.
   usual_length usual_bubble() const noexcept { return lengths_.usual(); }
 
-  /// When work in a bubble rests, because bubbles like it have closed then. Nothing where they do not repeat closely:
-  /// an eighth of the bubble at the most is given up.
+  /// Returns when workers rest because bubbles like this one have closed then. Nothing where they do not repeat
+  /// closely: a rest takes at most an eighth of the bubble.
   rest_time rest() const noexcept {
     usual_length const usual = usual_bubble();
     auto const before = static_cast<std::uint64_t>(limits_.rest_before_close.count());
@@ -111,7 +113,7 @@ class history {
             static_cast<std::uint32_t>(usual.until_ns + usual_length::max_lateness_ns)};
   }
 
-  /// Counts a bubble that comes now; the two questions below are about this one.
+  /// Counts a new bubble; the two questions below are about it.
   void begin_bubble() noexcept {
     if (usual() != verdict::harvest) ++not_worth_it_;
     if (judge() == verdict::harvest && host_behind_.always()) ++launched_early_;
@@ -119,11 +121,12 @@ class history {
 
   verdict judge() const noexcept { return not_worth_it_ % look_again != 0 ? usual() : verdict::harvest; }
 
-  /// The trainer's host enqueues the close so late that workers launched after it find half of the bubble gone.
+  /// Returns whether the host enqueues the close so late that workers launched after it would find half of the bubble
+  /// gone.
   bool better_at_open() const noexcept { return host_behind_.always() && launched_early_ % look_again != 0; }
 
-  /// The host's own time from open to close: short, it does not block inside, and the lease of workers launched at open
-  /// may grow.
+  /// Adds the host's own time from open to close. If it is short the host does not block inside, and the lease of
+  /// workers launched at open may grow.
   void add_host_time(std::chrono::nanoseconds took) noexcept {
     lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, max_lease_at_open(longest()));
   }
@@ -156,10 +159,10 @@ class history {
     usual_length const& usual() const noexcept { return usual_; }
 
    private:
-    /// By more bubbles than other questions: of lengths without an order, each ninth is shorter than the eight before
-    /// it. A close may have come at any time since the look before it was seen. If lengths were taken for what they
-    /// were seen to be, those that repeat would differ by as much as pieces are long: nothing would be put off, and
-    /// closes would go on being seen late. A model says what both choices change (scripts/model_hint.py).
+    /// Learns the usual length from many bubbles: of random lengths, each ninth is shorter than the eight before it. A
+    /// close may have come at any time since the look before it was seen. If the seen lengths were used as they are,
+    /// those that repeat would differ by as much as pieces are long: nothing would be delayed, and closes would still
+    /// be seen late. A model says what both choices change (scripts/model_hint.py).
     void learn() noexcept {
       auto sorted = recent_;
       auto const begin = sorted.begin();
@@ -169,7 +172,7 @@ class history {
       auto const far = std::max<std::chrono::nanoseconds>(std::chrono::microseconds{200}, begin->max / 64);
       usual_ = {ns(begin->max), ns(begin[3 * (end - begin) / 4 - 1].max - begin->max)};
       for (auto first = begin; 2 * (end - first) >= end - begin; ++first) {
-        std::chrono::nanoseconds until = first->max;  // by then all that are alike may have closed
+        std::chrono::nanoseconds until = first->max;  // by then all similar bubbles may have closed
         std::ptrdiff_t alike = 0;
         for (auto each = first; each != end; ++each) {
           if (each->min() > until + far) continue;
@@ -184,10 +187,10 @@ class history {
 
     std::array<seen, 32> recent_{};
     std::uint64_t count_ = 0;
-    usual_length usual_;  // zeros while there are too few
+    usual_length usual_;  // zeros while too few are known
   };
 
-  /// Whether something was so in each of the last bubbles.
+  /// Whether something held for each of the last bubbles.
   class streak {
    public:
     void add(bool so) noexcept { length_ = so ? length_ + 1 : 0; }

@@ -74,8 +74,8 @@ job_description with_a_grain(job_description description) {
 
 }  // namespace
 
-job_record::job_record(std::shared_ptr<executor> machine, job_description description, std::uint64_t ring_capacity)
-    : machine_(std::move(machine)),
+job_record::job_record(std::shared_ptr<executor> executor, job_description description, std::uint64_t ring_capacity)
+    : executor_(std::move(executor)),
       description_(with_a_grain(std::move(description))),
       capacity_(ring_capacity),
       forks_(forks_now()) {
@@ -88,7 +88,7 @@ job_record::job_record(std::shared_ptr<executor> machine, job_description descri
 }
 
 worker_kernel const& job_record::kernel() const noexcept {
-  return machine_->kind() == executor_kind::cuda ? description_.type.cuda : description_.type.threads;
+  return executor_->kind() == executor_kind::cuda ? description_.type.cuda : description_.type.threads;
 }
 
 void job_record::tell_queue() {
@@ -190,23 +190,23 @@ template <class So>
 bool job_record::wait_until(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds at_most, So so) {
   auto const deadline = deadline_after(at_most);
   for (;;) {
-    // In pieces of a day: some standard libraries add what they wait for to another clock, and that sum could overflow.
+    // In pieces of a day: some standard libraries add the waiting time to another clock, and that sum could overflow.
     auto const piece = std::min<std::chrono::nanoseconds>(left_until(deadline), std::chrono::hours{24});
     if (changed_.wait_for(lock, piece, so)) return true;
     if (left_until(deadline).count() == 0) return false;
   }
 }
 
-/// Under the lock.
+/// Call under the lock.
 progress_line job_record::line() const noexcept {
   if (seat_ == nullptr) {
     cursor const& now = image_.words;
     return {now.phases, now.round, progress_word{now.round, now.step, tagged_state{now.state}.state()}.word(), now.why};
   }
   progress_line const* const told = seat_->line();
-  // What the word says was done before it; the whole round beside it may be older or newer.
-  std::uint64_t const where = machine_->load_mapped(&told->where);
-  return {machine_->load_mapped(&told->phases), machine_->load_mapped(&told->round), where, 0};
+  // What the word says was done before it; the whole round next to it may be older or newer.
+  std::uint64_t const where = executor_->load_mapped(&told->where);
+  return {executor_->load_mapped(&told->phases), executor_->load_mapped(&told->round), where, 0};
 }
 
 phase_state job_record::reached() const noexcept {
@@ -237,7 +237,7 @@ job_image job_record::image() const {
 }
 
 void job_record::feed(std::uint64_t fed) {
-  std::shared_ptr<job_seat> writes_to;  // stays as it is until the copy has ended, also where the job leaves meanwhile
+  std::shared_ptr<job_seat> writes_to;  // unchanged until the copy has ended, also if the job leaves meanwhile
   {
     std::lock_guard const lock{mutex_};
     fed_ = fed;
@@ -245,7 +245,7 @@ void job_record::feed(std::uint64_t fed) {
     if (feeds_itself_) writes_to = seat_;
   }
   if (writes_to == nullptr) return tell_queue();  // for catch_up_fed
-  machine_->publish(&writes_to->at()->fed, fed);
+  executor_->publish(&writes_to->at()->fed, fed);
 }
 
 void job_record::require_no_seat() const {

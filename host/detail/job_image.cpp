@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t head_words = image_words - 2 * max_saved_chunks;
 
-/// Whether these are words of a job of so many steps a round in which no block is.
+/// Returns whether the words are of a job with this many steps a round, and no block in it.
 bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
   if (saved.size() != image_words || saved[4] >= steps || saved[7] >> 32 != 0) return false;
   tagged const ticket{saved[0]};
@@ -21,11 +21,11 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
   tagged_state const now{static_cast<std::uint32_t>(saved[7])};
   std::uint64_t const handed_back = saved[9];
   if (now.state() == phase_state::opening || now.state() > phase_state::failed) return false;
-  // The block that opens a phase leaves one tag in all three. Under another no block could open the next phase, and all
-  // would wait for ever.
+  // The block that opens a phase writes one tag into all three. With different tags no block could open the next phase,
+  // and all would wait for ever.
   if (now.tag() != limit.tag() || ticket.tag() != limit.tag()) return false;
   std::uint64_t const claimed = std::min(ticket.item(), limit.item());
-  // Between two phases all was claimed and added up: items that were left would be done again.
+  // Between two phases all items were claimed and added up: items left over would run again.
   if (now.state() != phase_state::open) return claimed == limit.item() && done == 0 && handed_back == 0;
   if (done > limit.item() || handed_back > max_saved_chunks) return false;
   std::uint64_t left = limit.item() - claimed;
@@ -37,7 +37,7 @@ bool at_rest(std::span<std::uint64_t const> saved, std::uint32_t steps) {
       return false;
     left += count;
   }
-  return done + left == limit.item();  // else the phase would have no end, or end too soon
+  return done + left == limit.item();  // otherwise the phase would have no end, or end too soon
 }
 
 }  // namespace

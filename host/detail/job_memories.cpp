@@ -7,11 +7,11 @@
 
 namespace lull::detail {
 
-job_memories::job_memories(executor& machine, limits const& allowed)
-    : machine_(machine),
+job_memories::job_memories(executor& executor, limits const& allowed)
+    : executor_(executor),
       allowed_(allowed),
-      pages_(std::in_place, machine, allowed.saved_bytes),
-      lane_(machine.make_copy_lane()) {}
+      pages_(std::in_place, executor, allowed.saved_bytes),
+      lane_(executor.make_copy_lane()) {}
 
 job_memories::~job_memories() { lane_.reset(); }  // waits for the copies
 
@@ -54,7 +54,7 @@ void job_memories::tick(time_point now) {
   }
   if (now_ >= next_look_) {
     next_look_ = now_ + look_every;
-    if (allowed_.reserve_bytes != 0) free_ = machine_.device_free_bytes();
+    if (allowed_.reserve_bytes != 0) free_ = executor_.device_free_bytes();
   }
   if (any_moves_ || any_away_ || now_ >= next_follow_) follow();
   std::uint64_t const asked = missing();
@@ -71,7 +71,7 @@ job_memories::time_point job_memories::next() const {
   return any_moves_ ? now_ + soon : next_look_;
 }
 
-/// Jobs end, copies end, and some are due.
+/// Notes jobs and copies that have ended, and starts moves that are due.
 void job_memories::follow() {
   for (tenant& each : tenants_) {
     if (each.now == movement::none && !is_final(each.job->state())) continue;
@@ -89,7 +89,7 @@ void job_memories::follow() {
   if (missing() == 0) save_what_is_due();
 }
 
-/// What shall go back to the driver by now.
+/// Returns how much must go back to the driver by now.
 std::uint64_t job_memories::missing() {
   std::uint64_t asked = 0;
   std::lock_guard const lock{mutex_};
@@ -100,7 +100,7 @@ std::uint64_t job_memories::missing() {
   return std::max(asked, allowed_.reserve_bytes - std::min(allowed_.reserve_bytes, free_));
 }
 
-/// What is on its way there.
+/// Returns how much is being moved out.
 std::uint64_t job_memories::leaving() const {
   std::uint64_t sum = 0;
   for (tenant const& each : tenants_) {
@@ -128,7 +128,7 @@ void job_memories::take_from_lowest(std::uint64_t bytes) {
   }
 }
 
-/// How a job can give its memory: none, where it could not come back.
+/// Returns how a job can give its memory: none if it could not come back.
 std::optional<job_memories::purpose> job_memories::way_of(tenant const& of) const {
   bool const is_whole = !of.at.empty() && of.touches == of.job->touches() && of.copied == of.memory().pieces();
   bool const can_drop = is_whole && of.job->description().may_go_back;
@@ -139,7 +139,7 @@ std::optional<job_memories::purpose> job_memories::way_of(tenant const& of) cons
   return std::nullopt;
 }
 
-/// Copies of jobs that are on the machine may be given up for it.
+/// Returns whether pages suffice; copies of jobs that are on the machine may be dropped for it.
 bool job_memories::can_save(tenant const& of) const {
   std::size_t pages = pages_->unused();
   for (tenant const& each : tenants_) {
@@ -148,7 +148,7 @@ bool job_memories::can_save(tenant const& of) const {
   return pages >= pages_needed(of);
 }
 
-/// Of all its pieces, for a job that goes back needs those that stay, too.
+/// Counts all pieces of a job, because moving back needs the ones that stay, too.
 std::size_t job_memories::pages_needed(tenant const& of) { return pages_for(of.memory().pieces()); }
 
 std::size_t job_memories::pages_for(job_memory::piece_map const& pieces) {
@@ -157,7 +157,8 @@ std::size_t job_memories::pages_for(job_memory::piece_map const& pieces) {
   return saved_pages::count_for(bytes);
 }
 
-/// `copy(on_host, piece, offset, bytes)` for each part of what is copied that lies in one page. Returns how many.
+/// Calls `copy(on_host, piece, offset, bytes)` for each part of the copied data that lies in one page. Returns the
+/// number of parts.
 template <class Copy>
 std::size_t job_memories::each_part(tenant const& of, Copy copy) {
   constexpr std::size_t size = saved_pages::page_bytes;
@@ -174,7 +175,7 @@ std::size_t job_memories::each_part(tenant const& of, Copy copy) {
   return parts;
 }
 
-/// Until the trainer has to have what is missing. Where half the reserve is left there is time.
+/// Returns the time until the trainer needs what is missing. While half the reserve is left there is time.
 std::chrono::duration<double> job_memories::time_left() const {
   std::chrono::duration<double> left = free_ >= allowed_.reserve_bytes / 2 ? std::chrono::duration<double>::max()
                                                                            : std::chrono::duration<double>::zero();
@@ -192,41 +193,42 @@ void job_memories::move(tenant& of) {
       return;
     case movement::leaves_place:
       if (job.state() != job_state::evicted) return;  // a block may be inside
-      if (job.wanted() != job_record::wish::run) return stay(of);
+      if (job.wanted() != job_record::wish::run) return keep(of);
       return leave(of);
     case movement::saves:
       if (!lane_->done() || copy_more(of)) return;
       end_copy(of);
-      if (of.why == purpose::saving || job.wanted() == job_record::wish::cancel) return stay(of);
+      if (of.why == purpose::saving || job.wanted() == job_record::wish::cancel) return keep(of);
       return withdraw(of);
     case movement::is_away:
-      // A job that is over lets its owner read what it wrote. Without room for it that is lost.
+      // A cancelled job lets its owner read what it wrote. Without room for its memory that is lost.
       if (job.wanted() != job_record::wish::cancel || begin_to_return(of)) return;
       of.memory().lose();
-      return stay(of);
+      return keep(of);
     case movement::returns:
       if (!lane_->done() || copy_more(of)) return;
       end_copy(of);
       last_return_ = now_;
-      return stay(of);
+      return keep(of);
   }
 }
 
-/// No block is inside.
+/// Moves the memory out; no block is inside.
 void job_memories::leave(tenant& of) {
   if (of.why == purpose::dropping) {
     of.job->restore(of.at);
     return withdraw(of);
   }
   of.placings = of.job->placings();
-  job_memory::piece_map const& pieces = of.moves.emplace(of.memory()).pieces();  // a piece that comes now stays out
+  // a piece that comes now stays out of the copy
+  job_memory::piece_map const& pieces = of.moves.emplace(of.memory()).pieces();
   while (of.pages.size() < pages_for(pieces)) {
     std::shared_ptr<std::byte> page = pages_->take();
     if (page != nullptr) {
       of.pages.push_back(std::move(page));
     } else if (!take_page_of_another(of)) {
       of.moves.reset();
-      return stay(of);
+      return keep(of);
     }
   }
   of.copied = pieces;
@@ -236,7 +238,7 @@ void job_memories::leave(tenant& of) {
   copy_more(of);
 }
 
-/// Enqueues some more parts of the copy under way; false: all have been.
+/// Enqueues some more parts of the current copy. Returns false if all were enqueued.
 bool job_memories::copy_more(tenant& of) {
   if (of.parts_left == 0) return false;
   std::size_t const all = each_part(of, [](auto&&...) {});
@@ -249,13 +251,13 @@ bool job_memories::copy_more(tenant& of) {
     if (of.now == movement::saves) return lane_->copy_out(on_host, piece + at, bytes);
     auto const there = of.moves->pieces().find(piece);
     bool const is_it = there != of.moves->pieces().end() && there->second == of.copied.at(piece);
-    if (is_it) lane_->copy_in(piece + at, on_host, bytes);  // else it was released while it was away
+    if (is_it) lane_->copy_in(piece + at, on_host, bytes);  // otherwise it was released while it was away
   });
   of.parts_left = all - past;
   return true;
 }
 
-/// Whose copy is not whole then.
+/// Takes a page from another job's copy, which is then incomplete.
 bool job_memories::take_page_of_another(tenant& into) {
   for (tenant& each : tenants_) {
     if (&each == &into || each.now != movement::none || each.pages.empty()) continue;
@@ -278,20 +280,20 @@ void job_memories::end_copy(tenant& of) {
   try {
     of.touches = of.job->touches();
     of.at = of.job->save();
-  } catch (limit_error const&) {  // it has handed back more than can be noted: it cannot go back to here
+  } catch (limit_error const&) {  // more chunks were handed back than can be noted: this copy cannot be restored
   }
 }
 
-/// Only what is in the copy: a piece that came since stays.
+/// Releases only what is in the copy: a piece that came since stays.
 void job_memories::withdraw(tenant& of) {
   std::uint64_t went = 0;
-  of.now = movement::is_away;  // also where the driver throws half-way
+  of.now = movement::is_away;  // also if the driver throws half-way
   {
     job_memory::move const still{of.memory()};
     for (auto const& [at, piece] : still.pieces()) {
       auto const saved = of.copied.find(at);
       if (!piece.can_go || saved == of.copied.end() || saved->second != piece) continue;
-      machine_.withdraw(at);
+      executor_.withdraw(at);
       went += piece.takes;
     }
   }
@@ -301,17 +303,17 @@ void job_memories::withdraw(tenant& of) {
   hand_out(went);
 }
 
-/// False: there is no room.
+/// Returns false if there is no room.
 bool job_memories::begin_to_return(tenant& of) {
   job_memory::piece_map const& pieces = of.moves.emplace(of.memory()).pieces();
   std::vector<void*> back;
   try {
     for (auto const& [at, piece] : pieces) {
       if (!piece.can_go) continue;
-      if (machine_.restore(at)) back.push_back(at);
+      if (executor_.restore(at)) back.push_back(at);
     }
   } catch (limit_error const&) {
-    for (void* const at : back) machine_.withdraw(at);
+    for (void* const at : back) executor_.withdraw(at);
     of.moves.reset();
     not_back_before_ = now_ + away_for_;
     return false;
@@ -324,24 +326,25 @@ bool job_memories::begin_to_return(tenant& of) {
   return true;
 }
 
-/// On the machine.
-void job_memories::stay(tenant& of) {
+/// Marks the memory as on the machine.
+void job_memories::keep(tenant& of) {
   of.now = movement::none;
   of.job->is_back();
 }
 
-/// One at a time; the highest of those that fit.
+/// Moves back one job at a time; the highest priority of those that fit.
 void job_memories::let_return() {
   for (tenant& each : tenants_) {
     if (each.now != movement::is_away) continue;
-    std::uint64_t const room = allowed_.reserve_bytes + allowed_.reserve_bytes / 8;  // so that it need not go at once
+    // a margin, so that it need not leave at once
+    std::uint64_t const room = allowed_.reserve_bytes + allowed_.reserve_bytes / 8;
     std::uint64_t const bytes = each.memory().bytes();
-    if (machine_.device_free_bytes() < room + bytes || machine_.free_bytes().bytes < bytes) continue;
+    if (executor_.device_free_bytes() < room + bytes || executor_.free_bytes().bytes < bytes) continue;
     if (begin_to_return(each)) return;
   }
 }
 
-/// So that they can be dropped; where there are pages that nobody uses.
+/// Saves jobs so that they can be dropped, where unused pages are left.
 void job_memories::save_what_is_due() {
   for (tenant& each : tenants_) {
     bool const is_due = each.now == movement::none && each.job->description().may_go_back && now_ >= each.next_save &&
@@ -354,7 +357,7 @@ void job_memories::save_what_is_due() {
   }
 }
 
-/// Of what went each request takes what it asked for, and the last one the rest.
+/// Credits each request with what it asked for, and the last one with the rest.
 void job_memories::hand_out(std::uint64_t went) {
   std::lock_guard const lock{mutex_};
   for (memory_request* each : requests_) {
@@ -365,7 +368,7 @@ void job_memories::hand_out(std::uint64_t went) {
   }
 }
 
-/// A request is over when all has gone that will: of what jobs were asked for after it had come.
+/// Ends each request when all has gone that will go: what jobs were asked for after the request came.
 void job_memories::answer() {
   {
     std::lock_guard const lock{mutex_};

@@ -18,21 +18,20 @@
 
 namespace lull::detail {
 
-/// Device memory that a program asked back, and how much of it went.
+/// Device memory that a program asked back, and how much of it was freed.
 struct memory_request {
   using time_point = std::chrono::steady_clock::time_point;
 
   std::uint64_t bytes = 0;
   time_point deadline{};
   std::uint64_t given = 0;
-  bool is_seen = false;  // by a tick, which asked jobs to leave
+  bool is_seen = false;  // a tick has seen it and asked jobs to leave
   bool is_over = false;
 };
 
-/// Lets jobs' memory give way to the trainer, and brings it back when there is room:
-/// docs/decisions/memory-gives-way.md. `ask`, `await` and `any_moves` come from any thread, the rest from the
-/// dispatcher. Copies are enqueued, some at a time, and looked at in a later round; no lock is held over a call to the
-/// machine.
+/// Moves jobs' memory out when the trainer needs it, and back when there is room: docs/decisions/memory-gives-way.md.
+/// Any thread may call `ask`, `await` and `any_moves`; only the dispatcher calls the rest. Copies are enqueued, some at
+/// a time, and read in a later tick. No lock is held over a call to the machine.
 class job_memories {
  public:
   using time_point = memory_request::time_point;
@@ -44,32 +43,32 @@ class job_memories {
   };
 
   /// Throws limit_error.
-  job_memories(executor& machine, limits const& allowed);
+  job_memories(executor& executor, limits const& allowed);
   ~job_memories();
   job_memories(job_memories const&) = delete;
   job_memories& operator=(job_memories const&) = delete;
 
   /// The request lives until `await` has returned.
   void ask(memory_request& request);
-  /// Blocks until the request is over, or its deadline, and forgets it. Returns what went.
+  /// Blocks until the request is over or its deadline has passed, and forgets it. Returns what was freed.
   std::uint64_t await(memory_request& request);
-  /// Looks after this job's memory until the job is over.
+  /// Manages this job's memory until the job is over.
   void add(job_pointer job);
-  /// Jobs that are asked to leave their places say so themselves. Throws device_error.
+  /// Advances all moves. A job that was asked to leave its place reports when it has. Throws device_error.
   void tick(time_point now);
   bool any_moves() const noexcept { return any_moves_; }
-  /// All requests are over.
+  /// Ends all requests.
   void end_requests() noexcept;
-  /// When no job is left.
+  /// Frees everything; called when no job is left.
   void forget_all();
-  /// When the next tick should come; max: when something changes.
+  /// Returns when the next tick should come; max: when something changes.
   time_point next() const;
 
  private:
   enum class movement { none, leaves_place, saves, is_away, returns, ends };
   /// What a job leaves its place for.
   enum class purpose { saving, eviction, dropping };
-  /// A job whose memory may give way.
+  /// A job whose memory may be moved.
   struct tenant {
     explicit tenant(job_pointer of) : job(std::move(of)) {}
     job_memory& memory() const noexcept { return *job->description().memory; }
@@ -81,7 +80,7 @@ class job_memories {
     std::size_t parts_left = 0;                     // to be enqueued, of the copy under way
     std::vector<std::shared_ptr<std::byte>> pages;  // of the copy on the host
     job_memory::piece_map copied{};                 // what is there, piece by piece
-    std::vector<std::uint64_t> at{};                // where the job was then; empty: the copy is not whole
+    std::vector<std::uint64_t> at{};                // where the job was then; empty: the copy is incomplete
     std::uint64_t touches = 0;                      // by its owner, until then
     std::uint64_t placings = 0;                     // until then
     time_point began{};                             // to copy
@@ -91,12 +90,12 @@ class job_memories {
   static constexpr std::chrono::milliseconds look_every{10};
   static constexpr std::chrono::milliseconds follow_every{100};
   static constexpr std::chrono::microseconds soon{200};
-  static constexpr std::chrono::seconds min_away{1};  // doubled where memory is asked for again soon, up to:
+  static constexpr std::chrono::seconds min_away{1};  // doubled where memory is soon asked for again, up to:
   static constexpr std::chrono::seconds max_away{64};
-  static constexpr int saves_pause = 100;  // times as long as the last one took, so that they cost a hundredth
+  static constexpr int saves_pause = 100;  // times as long as the last save took, so that saves cost a hundredth
   static constexpr std::chrono::seconds min_saves_pause{10};
-  static constexpr double assumed_bytes_a_second = 1e10;  // until it was seen
-  static constexpr std::size_t max_parts = 64;            // enqueued at a time, so that no queue is ever full
+  static constexpr double assumed_bytes_a_second = 1e10;  // until one was measured
+  static constexpr std::size_t max_parts = 64;            // enqueued at a time, so that no queue fills up
 
   static bool is_moving(tenant const& of) noexcept { return of.now != movement::none && of.now != movement::is_away; }
   static bool can_go(tenant const& of) noexcept { return of.now != movement::ends && !is_final(of.job->state()); }
@@ -118,28 +117,29 @@ class job_memories {
   bool begin_to_return(tenant& of);
   bool copy_more(tenant& of);
   void end_copy(tenant& of);
-  void stay(tenant& of);
+  void keep(tenant& of);
   void let_return();
   void save_what_is_due();
   void hand_out(std::uint64_t went);
   void answer();
 
-  executor& machine_;
+  executor& executor_;
   limits const allowed_;
   std::optional<saved_pages> pages_;
   std::unique_ptr<copy_lane> lane_;
-  std::list<tenant> tenants_;  // the highest first
+  std::list<tenant> tenants_;  // by priority, the highest first
   std::atomic<bool> any_moves_{false};
   bool any_away_ = false;
   double bytes_a_second_ = assumed_bytes_a_second;
-  std::uint64_t free_ = ~std::uint64_t{0};  // of the device's memory, when it was looked at, and what has moved since
+  // free memory of the device at the last look, adjusted by what has moved since
+  std::uint64_t free_ = ~std::uint64_t{0};
   time_point now_{};
   time_point next_look_{};
   time_point next_follow_{};
   time_point not_back_before_{};
   time_point last_return_{};
   std::chrono::seconds away_for_ = min_away;
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable answered_;
   std::list<memory_request*> requests_;
 };

@@ -53,15 +53,15 @@ bool job_queue::empty() const {
   return alive_.empty();
 }
 
-void job_queue::settle(job_state waiting) {
+void job_queue::settle(job_state runnable) {
   std::set<std::shared_ptr<job_record>> noted;
   {
     std::lock_guard const lock{mutex_};
     noted.swap(noted_);
   }
   for (auto const& job : noted) {
-    if (job->seat() != nullptr) continue;  // its place looks after it
-    put_back(job, job->move_to(waiting));
+    if (job->seat() != nullptr) continue;  // the placer looks after it
+    put_back(job, job->move_to(runnable));
   }
 }
 

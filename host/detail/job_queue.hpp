@@ -14,25 +14,26 @@
 
 namespace lull::detail {
 
-/// The jobs of a runtime that are not over, and which of them wait for a place. A thread that changes something about a
-/// job notes it, so that a round of the dispatcher costs what has changed and not what is queued. No call waits. `add`,
-/// `note`, `cancel_all`, `all` and `empty` come from any thread, the rest from the dispatcher.
+/// The jobs of a runtime that are not over, and which of them wait for a place. A thread that changes a job notes it,
+/// so a tick costs what has changed, not what is queued. No call waits. Any thread may call `add`, `note`,
+/// `cancel_all`, `all` and `empty`; only the dispatcher calls the rest.
 class job_queue : public std::enable_shared_from_this<job_queue> {
  public:
   explicit job_queue(std::shared_ptr<wake_signal> wakes) : wakes_(std::move(wakes)) {}
 
-  /// Throws usage_error where the memory of the job is that of another, or what was in it is lost.
+  /// Throws usage_error if another job has this job's memory, or its content is lost.
   void add(std::shared_ptr<job_record> job);
-  /// Its owner wishes something else of it, or its memory comes and goes.
+  /// Notes that the owner's wish for the job, or the place of its memory, has changed.
   void note(std::shared_ptr<job_record> job);
   void cancel_all();
   std::vector<std::shared_ptr<job_record>> all() const;
   bool empty() const;
 
   /// Looks at the jobs that were noted. Those that are over or away no longer wait for a place, others do again.
-  /// `waiting`: what a job that may run becomes: queued, or failed.
-  void settle(job_state waiting);
-  /// The first, in order, for which `which` is true, of those whose kernel conducts a graph, or of the others.
+  /// `runnable`: the state of a job that may run: queued, or failed.
+  void settle(job_state runnable);
+  /// Returns the first job, in order, for which `which` returns true: of those whose kernel conducts a graph, or of the
+  /// others.
   enum class kind { functor, graph };
   template <class Which>
   std::shared_ptr<job_record> first(kind of, Which which, std::size_t max_looked_at) const {
@@ -42,13 +43,13 @@ class job_queue : public std::enable_shared_from_this<job_queue> {
     }
     return nullptr;
   }
-  /// Takes it out, for a place.
+  /// Takes the job out of the queue, for a place.
   void take(std::shared_ptr<job_record> const& job);
-  /// A job came out of its place, in this state.
+  /// Puts back a job that left its place in this state.
   void put_back(std::shared_ptr<job_record> job, job_state now);
-  /// All are over now.
+  /// Fails all jobs.
   void fail_all();
-  /// Jobs that are not over and name their memory, and came since it was asked last.
+  /// Returns the jobs with named memory that came since the last call and are not over.
   std::vector<std::shared_ptr<job_record>> take_new_tenants();
 
  private:
@@ -63,8 +64,8 @@ class job_queue : public std::enable_shared_from_this<job_queue> {
   void forget(std::shared_ptr<job_record> const& job);
 
   std::shared_ptr<wake_signal> const wakes_;
-  std::array<ordered, 2> waiting_;  // for a place, by kind; the dispatcher's
-  mutable std::mutex mutex_;        // all that follows
+  std::array<ordered, 2> waiting_;  // for a place, by kind; only the dispatcher uses it
+  mutable std::mutex mutex_;        // guards all that follows
   std::uint64_t submitted_ = 0;
   std::set<std::shared_ptr<job_record>> alive_;
   std::set<std::shared_ptr<job_record>> noted_;

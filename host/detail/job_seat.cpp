@@ -6,15 +6,15 @@
 
 namespace lull::detail {
 
-job_seat::job_seat(std::shared_ptr<executor> machine, std::uint64_t capacity)
-    : machine_(std::move(machine)),
+job_seat::job_seat(std::shared_ptr<lull::executor> executor, std::uint64_t capacity)
+    : executor_(std::move(executor)),
       capacity_(capacity),
-      cursor_(*machine_, 1),
-      ring_(*machine_, groups()),
-      line_(*machine_, 1),
-      words_(*machine_, 1),
-      copied_(*machine_, groups()),
-      fed_(*machine_, 1) {}
+      cursor_(*executor_, 1),
+      ring_(*executor_, groups()),
+      line_(*executor_, 1),
+      words_(*executor_, 1),
+      copied_(*executor_, groups()),
+      fed_(*executor_, 1) {}
 
 void job_seat::write(copy_lane& lane, job_image const& image) {
   cursor& now = *words_.data();

@@ -13,16 +13,16 @@ using steady = std::chrono::steady_clock;
 
 constexpr auto never = steady::time_point::max();
 // Past the expected opening a worker waits as long as its bubble usually lasts. A longer wait could cost the trainer
-// more than the bubble brings; a shorter one may lose the bubble, since a launch into an open one can return only when
-// it ends. Where no opening was expected, or no length is known, it waits for the most.
+// more than the bubble brings. A shorter one may lose the bubble, because a launch into an open bubble may return only
+// when the bubble ends. If no opening was expected, or no length is known, the worker waits for this maximum.
 constexpr std::chrono::nanoseconds max_overdue = 250ms;
 constexpr std::chrono::nanoseconds min_overdue = 1ms;
 constexpr std::chrono::nanoseconds min_look = 20us;
 constexpr std::chrono::nanoseconds max_look = 500us;
 
-/// When to look again whether a bubble has opened: the later, the longer it takes, so that looks cost little of a long
-/// wait. Where the trainer's host stands in front of a full queue, a launch that comes 70 µs after the opening may
-/// return only when the bubble ends; one that comes 40 µs after it does not (docs/decisions/armed-late.md).
+/// Returns when to look again whether a bubble has opened: the longer the wait, the later, so that looks cost little.
+/// If the trainer's host waits at a full queue, a launch 70 µs after the opening may return only when the bubble ends;
+/// one 40 µs after it does not (docs/decisions/armed-late.md).
 std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
   return std::clamp<std::chrono::nanoseconds>(distance / 32, min_look, max_look);
 }
@@ -30,11 +30,11 @@ std::chrono::nanoseconds look_after(std::chrono::nanoseconds distance) {
 }  // namespace
 
 launcher::time_point launcher::offer(gate& at) {
-  // The dispatcher may be at work for others. In line, and where workers are to be enqueued at once, there is no later
+  // The dispatcher may be busy with other gates. In line, and where workers are enqueued at once, there is no later
   // moment.
   bool const at_once = policy_.in_line || policy_.armed_ahead.value_or(std::chrono::nanoseconds{0}) > unknown_ahead;
   std::unique_lock lock{mutex_, std::try_to_lock};
-  // Looks instead of a timed lock, which ThreadSanitizer does not know (g++ 12).
+  // Polls instead of a timed lock, which ThreadSanitizer does not know (g++ 12).
   for (auto const begin = steady::now(); at_once && !lock && steady::now() - begin < max_wait;) {
     std::this_thread::yield();
     static_cast<void>(lock.try_lock());
@@ -76,14 +76,15 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
     bool const is_on_stream = std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) {
       return each.at == &at && each.bubble == asked->bubble;
     });
-    if (is_on_stream) return now + look_after(now - asked->since);  // let go, and not seen to be out yet: it may work
+    // let go and not seen to have left: it may still work
+    if (is_on_stream) return now + look_after(now - asked->since);
     if (order_.size() >= (several_ && !policy_.in_line ? 1 : executor::max_in_flight)) {
       // A worker that could work at once is worth more than one that waits.
       if (several_ && asked->opened) limits_.end_all();
       return now + look_after(now - asked->since);
     }
     if (asked->opened) {
-      // It may be over by now: then a worker would only stand in the way of what the trainer computes.
+      // It may be over by now: then a worker would only delay what the trainer computes.
       auto const since = clock_.at(asked->opened_ns);
       bool const likely_over = since && asked->usual_length.count() != 0 && now > *since + asked->usual_length;
       if (likely_over) {
@@ -98,7 +99,7 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       continue;
     }
     auto const by_bubble = asked->expected_ns ? clock_.at(*asked->expected_ns) : std::nullopt;
-    bool const after_pause = by_bubble && *by_bubble <= asked->called;  // before the host came to the bubble
+    bool const after_pause = by_bubble && *by_bubble <= asked->called;  // before the host's call for the bubble
     if (after_pause) at.note_pause(asked->bubble);
     std::optional<expectation> known;
     if (by_bubble && !after_pause) known = {*by_bubble, asked->ahead};
@@ -106,12 +107,12 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
     auto const ahead = policy_.armed_ahead.value_or(known ? known->ahead : asked->ahead);
     auto const unknown = policy_.armed_ahead ? asked->since + unknown_ahead : now;
     auto const due = (known ? known->opening : unknown) - ahead;
-    bool const may_wait = ahead.count() != 0 && !asked->behind_late;
+    bool const may_wait = ahead.count() != 0 && !asked->after_late;
     if (may_wait && due <= now) {
       enqueue(at, *asked, start_when::opened, now, known);
       continue;
     }
-    // Until then it is looked at, for it may open unexpectedly.
+    // Look until then, because it may open unexpectedly.
     auto const distance = known ? std::chrono::abs(known->opening - now) : now - asked->since;
     auto const next = now + look_after(distance);
     return may_wait ? std::min(due, next) : next;
@@ -132,15 +133,15 @@ void launcher::enqueue(gate& at, launch_request const& asked, start_when when, t
   if (when == start_when::opened && !policy_.in_line) {
     limits_.add(at, asked.bubble, expected_at + overdue_limit(asked, known.has_value()));
   }
-  if (at.launch(asked.bubble, when, policy_.in_line ? waiting::in_line : waiting::beside)) {
+  if (at.launch(asked.bubble, when, policy_.in_line ? arming::in_line : arming::beside)) {
     order_.push_back({&at, asked.bubble, expected_at});
   } else {
     limits_.forget(at, asked.bubble);
   }
 }
 
-/// Soon after a bubble opens it tells how the device's clock stands; where several gates share the stream, another may
-/// follow then.
+/// Returns when to look next. Soon after a bubble opens, a look learns the device's clock; where several gates share
+/// the stream, another worker may follow then.
 launcher::time_point launcher::next_look(time_point now) const {
   if (order_.empty() || policy_.in_line) return never;
   enqueued const& head = order_.front();

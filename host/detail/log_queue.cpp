@@ -33,7 +33,7 @@ void log_queue::add(std::string_view line) noexcept try {
 void log_queue::give(std::string_view line) noexcept {
   try {
     callback_(line);
-  } catch (...) {  // there is nobody to tell
+  } catch (...) {  // nothing can be told about it
   }
 }
 
@@ -55,7 +55,7 @@ void log_queue::serve() {
 void log_queue::close() noexcept {
   if (!thread_.joinable()) return;
   if (forks_ != forks_now()) {
-    thread_.detach();  // of the parent
+    thread_.detach();  // the thread of the parent process
     return;
   }
   {

@@ -19,28 +19,28 @@ char const* reason(failure why) {
 
 }  // namespace
 
-placer::placer(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+placer::placer(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
                job_queue& queue, log_queue& log)
-    : machine_(std::move(machine)),
+    : executor_(std::move(executor)),
       gates_(gates),
       captured_(captured),
       queue_(queue),
       log_(log),
-      lane_(machine_->make_control_lane()),
+      lane_(executor_->make_control_lane()),
       lease_(lease_at_close({})),
-      lease_ns_(*machine_, 1) {
+      lease_ns_(*executor_, 1) {
   for (auto const& each : gates_) each->note_lease(lease_);
 }
 
 placer::~placer() {
   lane_.reset();  // waits for the copies
   for (slot_of_gate const& slot : places_[0].slots) {
-    if (slot.graph != nullptr) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+    if (slot.graph != nullptr) executor_->unmap(slot.answer, sizeof(std::uint64_t));
   }
 }
 
-/// A worker that was enqueued for a task that has ended since still looks into its slot. What stands there must be of
-/// its kind, or nothing: it would take the functor for another than it is.
+/// A worker that was enqueued for a task that has ended still reads its slot. The slot must then hold a task of its
+/// kind, or nothing: the worker would misread another functor.
 void placer::prepare(job_record const& job) {
   void const* const kind = job.kernel().resident;
   bool needs_slots = false;
@@ -52,10 +52,10 @@ void placer::prepare(job_record const& job) {
   }
   std::vector<std::shared_ptr<job_seat>> made_seats;
   for (std::size_t at = 0; needs_seats && at < seats; ++at)
-    made_seats.push_back(std::make_shared<job_seat>(machine_, job.ring_capacity()));
+    made_seats.push_back(std::make_shared<job_seat>(executor_, job.ring_capacity()));
   std::unique_ptr<slot_memory> made_slots;
   if (needs_slots) {
-    made_slots = std::make_unique<slot_memory>(*machine_, places * gates_.size());
+    made_slots = std::make_unique<slot_memory>(*executor_, places * gates_.size());
     made_slots->resident = kind;
   }
   std::lock_guard const lock{mutex_};
@@ -87,7 +87,7 @@ void placer::take_what_was_made() {
   }
 }
 
-/// One that is large enough and that nobody uses: a job's `feed` may keep it for longer than the job does.
+/// Returns an unused seat that is large enough: a job's `feed` may keep its seat longer than the job does.
 std::shared_ptr<job_seat> placer::free_seat(std::uint64_t capacity) const {
   auto const found = std::find_if(seats_.begin(), seats_.end(), [&](auto const& seat) {
     return seat.use_count() == 1 && seat->capacity() >= capacity;
@@ -109,7 +109,7 @@ void placer::tick() {
   for (int p = 0; p < places; ++p) look_after(p);
 }
 
-/// So that a stream of the trainer's that is seen for the first time finds one.
+/// Keeps a free gate for a stream of the trainer's that is seen for the first time.
 void placer::keep_a_spare_gate() {
   gate* max_idle = nullptr;
   steady::time_point unused_since{};
@@ -129,7 +129,8 @@ void placer::keep_a_spare_gate() {
   if (max_idle != nullptr) max_idle->vacate(unused_since);
 }
 
-/// Jobs stand ready on the gates of the trainer's streams, and on the one that its next stream would take.
+/// Returns whether jobs are placed on this gate: on those of the trainer's streams, and on the one that its next stream
+/// would take.
 bool placer::is_served(gate const& of) const {
   if (of.stream_id() != 0) return true;
   auto const spare =
@@ -137,7 +138,7 @@ bool placer::is_served(gate const& of) const {
   return spare == gates_.end() || spare->get() == &of;  // end: it was taken a moment ago
 }
 
-/// Gives new graphs' slots their place, and lets those go whose graphs are gone.
+/// Gives new graphs' slots their place, and frees those whose graphs are gone.
 void placer::follow_captures() {
   if (std::uint64_t const looks = captured_.looks(); std::exchange(graphs_looked_at_, looks) == looks) return;
   auto& slots = places_[0].slots;
@@ -147,12 +148,12 @@ void placer::follow_captures() {
     try {
       for (captured_slot const& each : graph->slots()) {
         slots.push_back({.slot = each.slot,
-                         .answer = machine_->map(sizeof(std::uint64_t)),
+                         .answer = executor_->map(sizeof(std::uint64_t)),
                          .resident = each.kernel.resident,
                          .graph = graph});
       }
     } catch (limit_error const&) {  // no pinned memory now
-      for (std::size_t at = before; at < slots.size(); ++at) machine_->unmap(slots[at].answer, sizeof(std::uint64_t));
+      for (std::size_t at = before; at < slots.size(); ++at) executor_->unmap(slots[at].answer, sizeof(std::uint64_t));
       slots.resize(before);
       captured_.take_later(graph);
     }
@@ -164,7 +165,7 @@ void placer::follow_captures() {
         std::any_of(slots.begin(), slots.end(), [&](auto const& slot) { return is_its(slot) && slot.asked != 0; });
     if (is_used || !lane_->done()) continue;  // a lease may be on its way to a slot
     for (slot_of_gate const& slot : slots) {
-      if (is_its(slot)) machine_->unmap(slot.answer, sizeof(std::uint64_t));
+      if (is_its(slot)) executor_->unmap(slot.answer, sizeof(std::uint64_t));
     }
     std::erase_if(slots, is_its);
     captured_.forget(*graph);
@@ -176,17 +177,17 @@ void placer::look_after(int index) {
   if (here.at == place_state::empty) choose_for(index);
   if (here.at == place_state::empty) return;
   if (here.at == place_state::filling && move_slots(index, true)) {
-    here.at = place_state::standing;
+    here.at = place_state::filled;
     here.job->move_to(job_state::placed);
   }
   if (!here.has_all_input && here.at != place_state::emptying && lane_->done())
     here.has_all_input = here.job->catch_up_fed(*lane_);
-  if (here.at == place_state::standing) {
+  if (here.at == place_state::filled) {
     if (stays(index)) {
-      move_slots(index, true);  // of graphs and streams that came since
+      move_slots(index, true);  // also for graphs and streams that came since
       return;
     }
-    for (auto const& each : gates_) each->stand(index, {});
+    for (auto const& each : gates_) each->arm(index, {});
     here.at = place_state::emptying;
   }
   if (here.at == place_state::emptying && move_slots(index, false) && lane_->done() && here.job->leave(*lane_))
@@ -214,7 +215,7 @@ bool placer::stays(int index) {
   return !is_over && may_stay && quiet_ == 0 && !given_up_ && !gives_way(index) && !starves_too_long(here);
 }
 
-/// While another has no place.
+/// Returns whether the job starves for long while another has no place.
 bool placer::starves_too_long(place& here) {
   job_progress const now = here.job->progress();
   bool const starves = here.job->reached() == phase_state::starved && now.phases == here.phases;
@@ -229,7 +230,7 @@ bool placer::starves_too_long(place& here) {
   return true;
 }
 
-/// No block is inside, and what they did is complete.
+/// Takes the job out; no block is inside, and what they did is complete.
 void placer::take_out(place& here) {
   job_pointer const job = std::move(here.job);
   clear(here);
@@ -240,18 +241,18 @@ void placer::take_out(place& here) {
     next = job_state::failed;
   }
   queue_.put_back(job, job->move_to(next));
-  --taken_places_;  // last: if all are empty the job is in its state
+  --taken_places_;  // last: if all are empty, the job has its new state
 }
 
-/// One exchange under way for each slot; true when all have succeeded, and when a place was emptied, a copy of the
-/// job's words stands behind the last.
+/// Runs one exchange at a time for each slot. Returns true when all have succeeded; after emptying, a copy of the job's
+/// words comes last.
 bool placer::move_slots(int index, bool fill) {
   place& here = at(index);
   bool all = true;
   bool const is_idle = lane_->done();
   for (slot_of_gate& slot : here.slots) {
     if (slot.asked != 0) {
-      std::uint64_t const said = machine_->load_mapped(slot.answer.host);
+      std::uint64_t const said = executor_->load_mapped(slot.answer.host);
       if (said / 2 != slot.asked) {
         all = false;
         continue;
@@ -260,19 +261,21 @@ bool placer::move_slots(int index, bool fill) {
       slot.is_held = said % 2 == 0;  // asked again below
       slot.asked = 0;
       if (slot.full && fill && slot.of_stream != nullptr) {
-        slot.of_stream->stand(index, {here.job->kernel(), here.job->grid, {slot.slot, slot.of_stream->ref()}});
+        slot.of_stream->arm(index, {here.job->kernel(), here.job->grid, {slot.slot, slot.of_stream->ref()}});
       }
     }
     if (slot.full == fill || (fill && slot.resident != here.job->kernel().resident)) continue;
     if (fill && slot.of_stream != nullptr && !is_served(*slot.of_stream)) continue;
     all = false;
-    if (slot.is_held && !is_idle) continue;  // else the stream might never be, and the other place waits for that
+    // otherwise the stream might never become idle, and the other place waits for that
+    if (slot.is_held && !is_idle) continue;
     slot_content content;
     if (fill) {
       content = {here.job->seat()->at(), static_cast<std::uint64_t>(lease_.count()), here.job->description().functor};
     }
-    machine_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device), next_id_);
-    slot.asked = next_id_++;  // only now: what could not be enqueued is never answered
+    executor_->exchange(slot.slot, content, control_limit_ns, static_cast<std::uint64_t*>(slot.answer.device),
+                        next_id_);
+    slot.asked = next_id_++;  // only now: an exchange that could not be enqueued is never answered
     slot.fills = fill;
     here.reads_words = false;
   }
@@ -292,7 +295,7 @@ void placer::note_longest_bubble(std::chrono::nanoseconds longest) {
   }
 }
 
-/// Some at a time, so that the stream's queue cannot be full.
+/// Writes some at a time, so that the stream's queue does not fill up.
 void placer::renew_leases() {
   if (!leases_are_old_ || !lane_->done()) return;
   *lease_ns_.data() = static_cast<std::uint64_t>(lease_.count());
@@ -325,13 +328,13 @@ bool placer::is_busy() const {
   if (has_empty && quiet_ == 0 && best_waiting() != nullptr) return true;
   return std::any_of(places_.begin(), places_.end(), [](place const& p) {
     if (p.at == place_state::filling || p.at == place_state::emptying) return true;
-    if (p.at == place_state::standing && !p.has_all_input) return true;
+    if (p.at == place_state::filled && !p.has_all_input) return true;
     return std::any_of(p.slots.begin(), p.slots.end(), [](slot_of_gate const& slot) { return slot.asked != 0; });
   });
 }
 
 bool placer::any_stands() const noexcept {
-  return std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::standing; });
+  return std::any_of(places_.begin(), places_.end(), [](place const& p) { return p.at == place_state::filled; });
 }
 
 bool placer::in_graphs() const noexcept {
@@ -349,12 +352,12 @@ bool placer::only_in_graphs() const {
   });
 }
 
-standing_kinds placer::standing() const {
-  standing_kinds found{};
+placed_kinds placer::kinds_in_places() const {
+  placed_kinds found{};
   for (std::size_t p = 0; p < places_.size(); ++p) {
     place const& each = places_[p];
-    bool const stands = each.at == place_state::filling || each.at == place_state::standing;
-    if (stands && can_run(*each.job)) found.at(p) = kind_of(*each.job);
+    bool const is_placed = each.at == place_state::filling || each.at == place_state::filled;
+    if (is_placed && can_run(*each.job)) found.at(p) = kind_of(*each.job);
   }
   return found;
 }

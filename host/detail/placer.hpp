@@ -26,80 +26,81 @@
 namespace lull::detail {
 
 /// Puts jobs into the two places and takes them out, through exchanges on the control stream, never on the trainer's
-/// path. A place goes empty → filling → standing → emptying → empty, on all gates together. One thread calls all but
-/// `prepare`, `be_quiet`, `release` and `places_empty`. No lock is held over a call to the machine; none waits but in
-/// `prepare`.
+/// path. A place goes empty → filling → filled → emptying → empty, on all gates together. One thread calls all but
+/// `prepare`, `be_quiet`, `release` and `places_empty`. No lock is held over a call to the machine; only `prepare`
+/// waits.
 class placer {
  public:
   /// Throws limit_error.
-  placer(std::shared_ptr<executor> machine, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
+  placer(std::shared_ptr<executor> executor, std::vector<std::unique_ptr<gate>>& gates, captured_gates& captured,
          job_queue& queue, log_queue& log);
   ~placer();
   placer(placer const&) = delete;
   placer& operator=(placer const&) = delete;
 
-  /// Makes what jobs of this one's kind need on the machine, before it is queued. Blocks. Throws limit_error, and
-  /// nothing is kept then.
+  /// Makes what this job's kind needs on the machine, before the job is queued. Blocks. Throws limit_error, and then
+  /// keeps nothing.
   void prepare(job_record const& job);
-  /// While anybody is quiet all places are emptied and none is filled. Counts.
+  /// Empties all places and fills none until `release`. Calls are counted.
   void be_quiet() noexcept { ++quiet_; }
   void release() noexcept;
   bool places_empty() const noexcept { return taken_places_ == 0; }
 
   using chance_of_kind = std::function<std::optional<double>(std::uint64_t kind)>;
-  /// `chance`: that side work of a kind runs in a step to come; none: not known yet. Of jobs of one priority, one with
-  /// a far smaller chance than another waits for it. Before the first tick; without it all run alike.
+  /// Sets how jobs of one priority are chosen. `chance`: that side work of a kind runs in a step to come; none: not
+  /// known yet. A job with a far smaller chance than another waits for it. Call before the first tick; without it all
+  /// jobs are alike.
   void choose_by(chance_of_kind chance) { chance_ = std::move(chance); }
   void tick();
-  /// Graphs come and go. While no copy from or to one of their gates is under way.
+  /// Follows graphs that come and go. Call while no copy from or to one of their gates is under way.
   void follow_captures();
-  /// Nothing is harvested any more: each job fails when no block is inside.
+  /// Stops harvesting: each job fails when no block is inside.
   void give_up() noexcept { given_up_ = true; }
-  /// The machine is lost.
+  /// Fails all jobs: the machine is lost.
   void fail_all() noexcept;
-  /// Leases follow the longest recent bubble.
+  /// Adjusts leases to the longest recent bubble.
   void note_longest_bubble(std::chrono::nanoseconds longest);
-  /// Control is at work, or would be if a job came.
+  /// Returns whether an exchange is under way, or would be if a job came.
   bool is_busy() const;
   bool any_stands() const noexcept;
-  /// Of the jobs that work in the bubbles that come.
-  standing_kinds standing() const;
-  /// Whether all that stands can be launched with half of its blocks: nothing in graphs, nor a graph of its own.
+  /// Returns the kinds of the jobs that will work in the next bubbles.
+  placed_kinds kinds_in_places() const;
+  /// Returns whether every placed job can be launched with half of its blocks: none is in graphs, and none is a graph.
   bool may_halve() const;
-  /// There are captured graphs.
+  /// Returns whether there are captured graphs.
   bool in_graphs() const noexcept;
-  /// The kind of worker of the job that stands in graphs, or stood there last.
+  /// Returns the kind of worker of the job that runs in graphs, or ran there last.
   void const* at_work() const noexcept { return at_work_; }
 
  private:
   /// How long one attempt to empty a slot waits on the device.
   static constexpr std::uint64_t control_limit_ns = 10'000'000;
-  static constexpr std::chrono::seconds idle_for{1};        // then a gate may be taken back from its stream
-  static constexpr std::chrono::seconds left_open_for{60};  // … also from one that never closes its bubble
-  /// So long a job without input keeps its place from others, and stays away for others. The host is not further ahead
-  /// of the stream, so in that time it has had bubbles, or there were none.
+  static constexpr std::chrono::seconds idle_for{1};        // then a gate may be taken from its stream
+  static constexpr std::chrono::seconds left_open_for{60};  // … also from a stream that never closes its bubble
+  /// A job without input keeps its place from others for this long, and stays away for others as long. The host's lead
+  /// over the stream is shorter, so in that time the job has had bubbles, or there were none.
   static constexpr std::chrono::milliseconds patience{400};
-  static constexpr std::size_t max_compared = 64;   // jobs, for the one that training feels least
-  static constexpr std::size_t max_leases = 64;     // that are written at a time
-  static constexpr std::size_t seats = places + 4;  // some may be kept by a `feed` that is late
+  static constexpr std::size_t max_compared = 64;   // jobs among which the one is chosen that costs training least
+  static constexpr std::size_t max_leases = 64;     // written at a time
+  static constexpr std::size_t seats = places + 4;  // a late `feed` may keep some
 
-  enum class place_state { empty, filling, standing, emptying };
+  enum class place_state { empty, filling, filled, emptying };
   struct slot_of_gate {
     slot_line* slot = nullptr;
-    mapped_memory answer;     // a word of exchange
+    mapped_memory answer;     // a word for the exchange's answer
     std::uint64_t asked = 0;  // id of the exchange under way; 0: none
-    bool fills = false;       // what that one does
+    bool fills = false;       // what the exchange under way does
     bool full = false;
-    bool is_held = false;  // a block stayed inside the last time
+    bool is_held = false;  // a block was still inside the last time
     bool lease_is_old = false;
-    void const* resident = nullptr;  // the one kind of worker that looks there
+    void const* resident = nullptr;  // the kind of worker that looks there
     gate* of_stream = nullptr;       // or
     std::shared_ptr<captured_gate> graph;
   };
   /// What the streams' slots of one kind of worker are made of.
   struct slot_memory {
-    slot_memory(executor& machine, std::size_t count) : lines(machine, count), answers(machine, count) {}
-    machine_array<slot_line> lines;       // (count,)
+    slot_memory(executor& executor, std::size_t count) : lines(executor, count), answers(executor, count) {}
+    device_array<slot_line> lines;        // (count,)
     mapped_array<std::uint64_t> answers;  // (count,)
     void const* resident = nullptr;
   };
@@ -108,9 +109,9 @@ class placer {
     std::shared_ptr<job_record> job;
     bool has_all_input = false;  // `feed` writes to its seat
     bool reads_words = false;    // a copy of its cursor is under way
-    std::uint64_t phases = 0;    // when it was seen to starve
+    std::uint64_t phases = 0;    // when it was last seen starved
     std::optional<std::chrono::steady_clock::time_point> starves_since{};
-    /// Of each kind of worker one a gate; of captured graphs, which have but the first place.
+    /// One for each gate and kind of worker; captured graphs have only the first place.
     std::vector<slot_of_gate> slots;
   };
 
@@ -137,13 +138,13 @@ class placer {
   job_pointer best_waiting() const;
   bool is_far_tamer(job_record const& one, job_record const& than) const;
 
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<executor> executor_;
   std::vector<std::unique_ptr<gate>>& gates_;
   captured_gates& captured_;
   job_queue& queue_;
   log_queue& log_;
   chance_of_kind chance_{};
-  std::unique_ptr<copy_lane> lane_;  // of control
+  std::unique_ptr<copy_lane> lane_;  // for exchanges
   std::uint64_t next_id_ = 1;
   bool given_up_ = false;
   std::array<place, places> places_;
@@ -156,7 +157,7 @@ class placer {
   pinned_array<std::uint64_t> lease_ns_;  // (1,)
   std::atomic<int> quiet_{0};
   std::atomic<int> taken_places_{0};
-  std::mutex mutex_;  // all that follows
+  std::mutex mutex_;  // guards all that follows
   std::set<void const*> kinds_;
   std::uint64_t capacity_ = 0;  // of the largest seats
   std::vector<std::unique_ptr<slot_memory>> new_slots_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which jobs stand in the two places.
+// Which jobs are in the two places.
 #include <lull/host/detail/placer.hpp>
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace lull::detail {
 
-/// One that cannot run comes last.
+/// Returns the best waiting job; one that cannot run comes last.
 placer::job_pointer placer::best_waiting() const {
   auto const now = std::chrono::steady_clock::now();
   auto const may_run = [&](job_pointer const& job) { return job->rests_until <= now; };
@@ -31,37 +31,37 @@ placer::job_pointer placer::best_waiting() const {
   return found;
 }
 
-/// Whether training feels one far less than another of its priority, so that it goes first. Far: the chances change a
-/// little all the time, and jobs shall not change places for that.
+/// Returns whether one job costs training far less than another of its priority, so that it goes first. Only far: the
+/// chances change a little all the time, and jobs must not swap places for that.
 bool placer::is_far_tamer(job_record const& one, job_record const& than) const {
   if (!chance_ || one.description().priority != than.description().priority || kind_of(one) == kind_of(than))
     return false;
   std::optional<double> its = chance_(kind_of(one));
   std::optional<double> others = chance_(kind_of(than));
-  std::optional<double> const of_both = chance_(kind_of(standing_kinds{kind_of(one), kind_of(than)}));
-  if (!its && others && !of_both) its = governor::first_chance;  // one that is new need not begin beside a hungry one
-  if (!others) others = of_both;                                 // known only beside it
+  std::optional<double> const of_both = chance_(kind_of(placed_kinds{kind_of(one), kind_of(than)}));
+  if (!its && others && !of_both) its = governor::first_chance;  // a new job need not begin together with a costly one
+  if (!others) others = of_both;                                 // known only together with it
   return its && others && *its > 2 * *others;
 }
 
-/// Whether it could in the bubbles that came lately.
+/// Returns whether the job could run in recent bubbles.
 bool placer::can_run(job_record const& job) const { return !job.kernel().conducts || !only_in_graphs(); }
 
-/// A job of higher priority takes a place from the last of those that have one, and the first place is for the highest:
-/// it is the only one that captured graphs have. A job that cannot run leaves that to any that can.
+/// Returns whether the job in a place makes way. A job of higher priority takes the place of the lowest. The first
+/// place is for the highest priority, because captured graphs have only that place. A job that cannot run makes way for
+/// any that can.
 bool placer::gives_way(int index) const {
   job_pointer next = best_waiting();
   if (next != nullptr && !can_run(*next)) next = nullptr;
   place const& here = places_[static_cast<std::size_t>(index)];
   place const& other = places_[static_cast<std::size_t>(1 - index)];
   if (index == 0 && !can_run(*here.job))
-    return next != nullptr || (other.at == place_state::standing && can_run(*other.job));
+    return next != nullptr || (other.at == place_state::filled && can_run(*other.job));
   // Two jobs that run together are measured as a third kind, so the costlier one waits.
-  if (other.at == place_state::standing && can_run(*other.job) && is_far_tamer(*other.job, *here.job)) return true;
+  if (other.at == place_state::filled && can_run(*other.job) && is_far_tamer(*other.job, *here.job)) return true;
   if (next != nullptr && is_far_tamer(*next, *here.job)) return true;
   int const mine = here.job->description().priority;
-  if (index == 0 && other.at == place_state::standing && can_run(*other.job) &&
-      other.job->description().priority > mine)
+  if (index == 0 && other.at == place_state::filled && can_run(*other.job) && other.job->description().priority > mine)
     return true;
   if (index == 1 && other.at == place_state::empty && can_run(*here.job) &&
       (next != nullptr ? mine > next->description().priority || is_far_tamer(*here.job, *next) : in_graphs()))
@@ -72,7 +72,7 @@ bool placer::gives_way(int index) const {
 }
 
 void placer::choose_for(int index) {
-  // Counted before the look at `quiet_`: then a caller of be_quiet that finds no place taken finds none taken later.
+  // Counted before reading `quiet_`: after a caller of be_quiet finds no place taken, none is taken later.
   struct counted_place {
     explicit counted_place(std::atomic<int>& count) : count_(count) { ++count_; }
     ~counted_place() {

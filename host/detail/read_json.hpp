@@ -14,14 +14,14 @@
 
 namespace lull::detail {
 
-/// Nothing where it is not there, or null.
+/// Returns nothing if the key is absent or null.
 template <class T>
 std::optional<T> maybe(nlohmann::json const& of, char const* key) {
   auto const found = of.find(key);
   return found != of.end() && !found->is_null() ? std::optional{found->get<T>()} : std::nullopt;
 }
 
-/// The same of a number in a range. Throws usage_error.
+/// Returns a number in a range. Throws usage_error.
 inline std::optional<double> number(nlohmann::json const& of, char const* key, double least, double most) {
   auto const found = maybe<double>(of, key);
   if (found && !(*found >= least && *found <= most)) {
@@ -30,7 +30,7 @@ inline std::optional<double> number(nlohmann::json const& of, char const* key, d
   }
   return found;
 }
-/// … of a count.
+/// Returns a count. Throws usage_error.
 inline std::optional<std::uint64_t> count(nlohmann::json const& of, char const* key) {
   auto const found = of.find(key);
   if (found == of.end() || found->is_null()) return std::nullopt;
@@ -38,14 +38,14 @@ inline std::optional<std::uint64_t> count(nlohmann::json const& of, char const* 
   return found->get<std::uint64_t>();
 }
 
-/// Throws usage_error unless it is there.
+/// Returns a list. Throws usage_error if it is absent.
 inline nlohmann::json const& list(nlohmann::json const& of, char const* key) {
   auto const found = of.find(key);
   if (found == of.end() || !found->is_array()) throw usage_error{std::string{key} + " is no list"};
   return *found;
 }
 
-/// What json says of a file, on one line: it repeats what stood there, which may be no text.
+/// Returns json's message about a file on one line: it repeats the file's bytes, which may not be text.
 inline std::string printable(std::string text, std::size_t most) {
   for (char& each : text) {
     if (static_cast<unsigned char>(each) < 0x20U || static_cast<unsigned char>(each) > 0x7eU) each = '?';
@@ -53,8 +53,8 @@ inline std::string printable(std::string text, std::size_t most) {
   return text.size() > most ? text.substr(0, most) + "…" : text;
 }
 
-/// What `read` makes of a regular file of that schema. Throws input_error, also for what `read` throws of json's errors
-/// and usage_error; limit_error for a file of more than 4 MB.
+/// Returns what `read` makes of a regular file of that schema. Throws input_error, also for json's errors and
+/// usage_error from `read`; limit_error for a file of more than 4 MB.
 template <class Read>
 auto read_json(std::string const& path, std::string const& schema, Read read) {
   using json = nlohmann::json;

@@ -25,29 +25,29 @@
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/runtime.hpp>
 
-namespace lull {
+namespace lull::detail {
 
-/// What a runtime is, behind its interface.
-class runtime::state {
+/// The state of a runtime.
+class runtime_state {
  public:
-  state(std::shared_ptr<executor> machine, runtime_options options);
-  ~state();
+  runtime_state(std::shared_ptr<lull::executor> executor, runtime_options options);
+  ~runtime_state();
 
   worker_kernel const& kernel_of(task_type const& type) const {
-    return machine_->kind() == executor_kind::cuda ? type.cuda : type.threads;
+    return executor_->kind() == executor_kind::cuda ? type.cuda : type.threads;
   }
 
   job submit(job_description description);
   open_result open(stream_handle stream, site where) noexcept;
   void close(bubble_id id, stream_handle stream) noexcept;
   void step(stream_handle stream, std::optional<std::uint64_t> number) noexcept;
-  detail::trainer_steps& steps() noexcept { return steps_; }
+  trainer_steps& steps() noexcept { return steps_; }
 
   bool ready(stream_handle stream);
   runtime_counts counts() const;
 
-  bool quiet(std::chrono::nanoseconds at_most);
-  void release() noexcept {
+  bool pause_all(std::chrono::nanoseconds at_most);
+  void resume_all() noexcept {
     if (in_child()) return;
     dispatcher_->places().release();
     wake_->notify();
@@ -56,14 +56,14 @@ class runtime::state {
     return in_child() ? 0 : dispatcher_->give_back(bytes, at_most);
   }
   std::uint64_t keep_reserve(std::chrono::nanoseconds at_most);
-  bool drain(std::chrono::nanoseconds at_most) {
+  bool wait_all(std::chrono::nanoseconds at_most) {
     return !in_child() && until(at_most, [this] { return dispatcher_->empty(); });
   }
 
-  /// In a process that was forked from the one that made the runtime.
-  bool in_child() const noexcept { return detail::forks_now() != forks_; }
+  /// Returns whether this process was forked from the one that made the runtime.
+  bool in_child() const noexcept { return forks_now() != forks_; }
 
-  executor& machine() noexcept { return *machine_; }
+  lull::executor& executor() noexcept { return *executor_; }
   runtime_mode mode() const noexcept { return mode_; }
   std::string why_off() const {
     std::lock_guard const lock{turning_off_};
@@ -81,9 +81,9 @@ class runtime::state {
   }
 
  private:
-  /// A stream's gate, or the one that it would get.
-  detail::gate* find_gate(std::uint64_t stream_id) const noexcept;
-  detail::gate* gate_for(std::uint64_t stream_id);
+  /// Returns a stream's gate, or the one that it would get.
+  gate* find_gate(std::uint64_t stream_id) const noexcept;
+  gate* gate_for(std::uint64_t stream_id);
 
   open_result pass_over(counted why) noexcept {
     ++passed_over_[static_cast<std::size_t>(why)];
@@ -91,14 +91,14 @@ class runtime::state {
   }
 
   open_result open_captured(std::uint64_t capture, stream_handle stream, site where);
-  open_result open_on(detail::gate* gate, std::uint64_t stream_id, stream_handle stream, site where);
+  open_result open_on(gate* gate, std::uint64_t stream_id, stream_handle stream, site where);
 
-  /// What is due at a gate is enqueued here, by the trainer's thread; for the rest the dispatcher wakes in time.
-  void offer(detail::gate& at) {
+  /// Enqueues on the trainer's thread what is due at a gate; the dispatcher wakes in time for the rest.
+  void offer(gate& at) {
     if (mode_ == runtime_mode::on) wake_->notify_before(launcher_->offer(at));
   }
 
-  /// An error of the machine must not reach the trainer: it turns harvesting off.
+  /// Runs `call`. An error of the machine must not reach the trainer: it turns harvesting off.
   template <class F>
   void guarded(F&& call) noexcept {
     try {
@@ -108,10 +108,10 @@ class runtime::state {
     }
   }
   void turn_off(std::exception const& problem) noexcept;
-  /// No worker is on its way, on the machine or to it.
+  /// Returns whether no worker is on the machine or on its way there.
   bool no_worker_comes() const;
 
-  /// Looks from time to time, without a call that blocks.
+  /// Polls, without a call that blocks.
   template <class F>
   static bool until(std::chrono::nanoseconds at_most, F&& so) {
     // a day is for ever, and cannot overflow
@@ -124,39 +124,39 @@ class runtime::state {
     }
   }
 
-  /// Waits, bounded, until nothing that was enqueued can touch our memory any more.
+  /// Returns whether nothing that was enqueued can touch our memory; waits, bounded.
   bool all_over() const noexcept;
 
-  /// Where all has passed, the last lengths may still be a moment away.
+  /// Collects the last bubbles. Where all has passed, the last lengths may come a moment later.
   void collect_last(bool over) const;
   void report_bubbles(bool over) const noexcept;
-  /// The dispatcher's thread. After an error nothing more is harvested, and it goes on until no block is inside any
-  /// job: they are over then, and not before.
+  /// The dispatcher's thread. After an error it stops harvesting and continues until no block is inside any job; only
+  /// then are the jobs over.
   void serve();
 
   mutable std::mutex turning_off_;
-  std::string why_off_;                           // under `turning_off_`
-  std::shared_ptr<detail::log_queue> const log_;  // to the program's callback
-  runtime_options options_;                       // whose log is that queue
-  std::shared_ptr<executor> machine_;
+  std::string why_off_;                   // guarded by `turning_off_`
+  std::shared_ptr<log_queue> const log_;  // to the program's callback
+  runtime_options options_;               // its log is that queue
+  std::shared_ptr<lull::executor> executor_;
   std::atomic<runtime_mode> mode_;
-  runtime_mode const asked_;  // what it was at the start; an error turns mode_ off
+  runtime_mode const asked_;  // the mode at the start; an error turns mode_ off
   std::uint64_t const forks_;
-  std::optional<detail::harvested_device> harvested_;  // none: nothing runs on it, or it is no GPU
-  std::optional<detail::gpu_watch> watch_;             // none: nobody reads a report, or it is no GPU
-  detail::trainer_steps steps_;
-  std::atomic<bool> graphs_withhold_;  // side work, as their word on the machine says
+  std::optional<harvested_device> harvested_;  // none: it runs nothing there, or it is no GPU
+  std::optional<gpu_watch> watch_;             // none: reports are not kept, or it is no GPU
+  trainer_steps steps_;
+  std::atomic<bool> graphs_withhold_;  // side work, by their word on the machine
   std::atomic<bool> gates_used_up_{false};
-  std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // by no gate
-  std::vector<std::unique_ptr<detail::gate>> gates_;
-  std::unique_ptr<detail::captured_gates> captured_;
-  std::unique_ptr<detail::launcher> launcher_;
-  std::unique_ptr<detail::dispatcher> dispatcher_;
-  std::mutex taking_;  // of gates that are nobody's
-  std::shared_ptr<detail::wake_signal> const wake_ = std::make_shared<detail::wake_signal>();
+  std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // bubbles without a gate
+  std::vector<std::unique_ptr<gate>> gates_;
+  std::unique_ptr<captured_gates> captured_;
+  std::unique_ptr<launcher> launcher_;
+  std::unique_ptr<dispatcher> dispatcher_;
+  std::mutex taking_;  // held while a free gate is taken
+  std::shared_ptr<wake_signal> const wake_ = std::make_shared<wake_signal>();
   std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
   std::atomic<bool> ending_{false};
   std::thread thread_;  // last: it uses all of the above
 };
 
-}  // namespace lull
+}  // namespace lull::detail

@@ -11,20 +11,20 @@
 
 namespace lull::detail {
 
-/// Pinned host memory, made once, that jobs' memory is saved in. Thread-safe.
+/// Pinned host memory, allocated once, in which jobs' memory is saved. Thread-safe.
 class saved_pages {
  public:
   static constexpr std::size_t page_bytes = std::size_t{4} << 20;
   static std::size_t count_for(std::size_t bytes) noexcept { return (bytes + page_bytes - 1) / page_bytes; }
 
   /// May synchronise with the trainer. The machine must outlive all pages. Throws limit_error.
-  saved_pages(machine_memory& machine, std::uint64_t bytes) : room_(std::make_shared<room>(machine, bytes)) {}
+  saved_pages(device_memory& executor, std::uint64_t bytes) : room_(std::make_shared<room>(executor, bytes)) {}
 
   std::size_t unused() const {
     std::lock_guard const lock{room_->mutex};
     return room_->unused.size();
   }
-  /// A page, which goes back with its last owner; null where all are used.
+  /// Returns a page that frees itself with its last owner; null if all are used.
   std::shared_ptr<std::byte> take() {
     std::lock_guard const lock{room_->mutex};
     if (room_->unused.empty()) return nullptr;
@@ -38,20 +38,20 @@ class saved_pages {
 
  private:
   struct room {
-    room(machine_memory& of, std::uint64_t bytes)
-        : machine(of), at(bytes < page_bytes ? nullptr : static_cast<std::byte*>(of.pin(bytes))) {
+    room(device_memory& of, std::uint64_t bytes)
+        : executor(of), at(bytes < page_bytes ? nullptr : static_cast<std::byte*>(of.pin(bytes))) {
       for (std::uint64_t page = bytes / page_bytes; page-- != 0;) unused.push_back(at + page * page_bytes);
     }
     ~room() {
-      if (at != nullptr) machine.unpin(at);
+      if (at != nullptr) executor.unpin(at);
     }
     room(room const&) = delete;
     room& operator=(room const&) = delete;
 
-    machine_memory& machine;
+    device_memory& executor;
     std::byte* const at;
     std::mutex mutex;
-    std::vector<std::byte*> unused;  // has room for all: to give one back does not allocate
+    std::vector<std::byte*> unused;  // reserved for all, so that giving one back does not allocate
   };
 
   std::shared_ptr<room> room_;

@@ -29,13 +29,13 @@ struct site_state {
 /// Sites by name. Not thread-safe.
 class site_table {
  public:
-  static constexpr std::size_t max_sites = 4096;  // further ones take the place of the one that was used longest ago
+  static constexpr std::size_t max_sites = 4096;  // a further one replaces the least recently used
 
   explicit site_table(site_limits limits) noexcept : limits_(limits) {}
 
   std::shared_ptr<site_state> const& find(std::string_view name) {
-    // A step has its sites in the order of the step before, so the next is the one that was used longest ago: no look
-    // into the map, whose nodes are in no cache.
+    // A step visits its sites in the order of the step before, so the next is the least recently used: this avoids the
+    // map, whose nodes are in no cache.
     if (!by_use_.empty() && by_use_.back()->name == name) {
       by_use_.splice(by_use_.begin(), by_use_, std::prev(by_use_.end()));
       return by_use_.front();
@@ -59,22 +59,21 @@ class site_table {
     noted_ = 0;
   }
 
-  /// A bubble of this site was added to its history.
+  /// Notes that a bubble of this site was added to its history.
   void note(site_state const& at) noexcept {
     longest_ = std::max(longest_, at.past.longest());
     if (++noted_ < by_use_.size()) return;
     max_before_ = std::exchange(longest_, {});
     noted_ = 0;
   }
-  /// The longest recent bubble of all sites of which any was noted lately: among as many bubbles as there are sites, or
-  /// twice as many.
+  /// Returns the longest recent bubble of all sites that were noted recently: among the last one to two bubbles a site.
   std::chrono::nanoseconds longest() const noexcept { return std::max(longest_, max_before_); }
 
  private:
   using sites = std::list<std::shared_ptr<site_state>>;
 
   site_limits const limits_;
-  sites by_use_;                                                   // the one that was used last in front
+  sites by_use_;                                                   // the last used is in front
   std::unordered_map<std::string_view, sites::iterator> by_name_;  // views of their names
   std::chrono::nanoseconds longest_{0};
   std::chrono::nanoseconds max_before_{0};

@@ -8,16 +8,16 @@
 
 namespace lull::detail {
 
-/// Finds a trainer's steps by its bubbles, where the program marks none: each opening at one site of one stream begins
-/// one. A site that bubbles share begins more of them: then they are shorter, and not alike. Not thread-safe.
+/// Finds a trainer's steps by its bubbles if the program marks none: each opening at one site of one stream begins a
+/// step. A site that several bubbles of a step share begins too many steps, shorter and unlike. Not thread-safe.
 class step_finder {
  public:
-  /// Openings without a mark of the program; those of a step are fewer.
+  /// Openings without a mark of the program before the finder begins; a step has fewer.
   static constexpr std::uint32_t patience = 512;
-  /// After so many openings elsewhere the site is given up, and the one that opens next begins steps.
+  /// After this many openings elsewhere the finder drops the site, and the next one to open begins steps.
   static constexpr std::uint32_t max_elsewhere = 4'096;
 
-  /// Of each opening. Returns whether it begins a step.
+  /// Call for each opening. Returns whether it begins a step.
   bool begins(std::uint64_t stream, std::string_view site) {
     if (seen_ < patience && ++seen_ < patience) return false;
     bool const is_there = site_ && stream == stream_ && site == *site_;

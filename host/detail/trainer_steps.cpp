@@ -10,13 +10,13 @@
 
 namespace lull::detail {
 
-trainer_steps::trainer_steps(executor& machine, bool harvests, double max_slowdown, std::uint64_t trainer,
-                             log_line const& log)
-    : machine_(machine), harvests_(harvests), trainer_(trainer), log_(log) {
+trainer_steps::trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
+                             log_function const& log)
+    : executor_(executor), harvests_(harvests), draw_seed_(draw_seed), log_(log) {
   bound(max_slowdown);
 }
 
-void trainer_steps::suppose(std::string_view name, double slowdown) {
+void trainer_steps::assume_slowdown(std::string_view name, double slowdown) {
   if (!(slowdown >= 0 && std::isfinite(slowdown))) {
     throw usage_error{"side work of the name '" + std::string{name} + "' is supposed to make a step longer by " +
                       std::to_string(slowdown) +
@@ -24,16 +24,16 @@ void trainer_steps::suppose(std::string_view name, double slowdown) {
   }
   std::uint64_t const kind = kind_of(name);
   std::lock_guard const lock{mutex_};
-  if (supposed_.size() == max_supposed && !supposed_.contains(kind))
-    throw limit_error{"more than " + std::to_string(max_supposed) +
+  if (assumed_.size() == max_assumed && !assumed_.contains(kind))
+    throw limit_error{"more than " + std::to_string(max_assumed) +
                       " names of side work are supposed to cost something"};
-  supposed_[kind] = slowdown;
-  if (governor_) governor_->suppose(kind, {slowdown});
+  assumed_[kind] = slowdown;
+  if (governor_) governor_->assume_slowdown(kind, {slowdown});
 }
 
 void trainer_steps::bound(double max_slowdown) {
   std::optional<governor> made;
-  if (max_slowdown != 0) made.emplace(governor_options{.max_slowdown = max_slowdown, .trainer = trainer_});
+  if (max_slowdown != 0) made.emplace(governor_options{.max_slowdown = max_slowdown, .draw_seed = draw_seed_});
   std::lock_guard const lock{mutex_};
   if (!harvests_ || max_slowdown == report_.max_slowdown) return;
   if (governor_) {
@@ -42,7 +42,7 @@ void trainer_steps::bound(double max_slowdown) {
   }
   governor_ = std::move(made);
   if (governor_) {
-    for (auto const& [kind, slowdown] : supposed_) governor_->suppose(kind, {slowdown});
+    for (auto const& [kind, slowdown] : assumed_) governor_->assume_slowdown(kind, {slowdown});
   }
   report_ = {.max_slowdown = max_slowdown};
   ++series_;
@@ -53,7 +53,7 @@ void trainer_steps::bound(double max_slowdown) {
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
   std::lock_guard const marks{marks_};
   std::unique_lock lock{mutex_};
-  if (looks_for_steps_.exchange(false) && found_ != 0) {  // now as other ranks count
+  if (looks_for_steps_.exchange(false) && found_ != 0) {  // now count as other ranks do
     number_ = 0;
     ++series_;
   }
@@ -79,8 +79,8 @@ side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, 
   return may_run_;
 }
 
-/// Under both locks. The moment is enqueued without the second, and counted only then: the host may stand in front of a
-/// full queue for long.
+/// Call under both locks. The moment is enqueued without the second, and counted only then, because the host may wait
+/// long at a full queue.
 void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
   std::uint64_t const at = marked_++;
   ++report_.begun;
@@ -97,9 +97,9 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::uniqu
   now.series = series_;
   now.number = number;
   now.is_skipped = false;
-  if (!now.when) now.when = machine_.make_moment();  // waits for nothing
+  if (!now.when) now.when = executor_.make_moment();  // waits for nothing
   lock.unlock();
-  machine_.note(stream, *now.when);
+  executor_.note(stream, *now.when);
   lock.lock();
   ++count_;
 }
@@ -107,50 +107,51 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::uniqu
 void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
   if (governor_) may_run_ = side_work::none;
-  for (std::uint64_t const at : {count_, count_ + kept - 1}) {  // its moment may be on its way to the stream, or noted
+  // its moment may still be on its way to the stream, or noted
+  for (std::uint64_t const at : {count_, count_ + kept - 1}) {
     beginning& last = noted_[at % kept];
     last.is_skipped = last.is_skipped || (last.when != nullptr && last.at + 1 == marked_);
   }
 }
 
-void trainer_steps::collect(standing_kinds standing, bool may_halve) {
+void trainer_steps::collect(placed_kinds placed, bool may_halve) {
   {
     std::lock_guard const lock{mutex_};
-    kind_ = kind_of(standing);
+    kind_ = kind_of(placed);
     if (kind_ != 0) last_kind_ = kind_;
     may_halve_ = may_halve;
-    if (governor_) suppose_together(standing);
+    if (governor_) assume_together(placed);
   }
   while (read_next()) {
   }
 }
 
-/// Of two names together the hungrier one's slowdown is supposed; where nothing is of the other, no less. Under the
-/// lock.
-void trainer_steps::suppose_together(standing_kinds of) {
+/// Assumes the larger slowdown of two names that run together. If nothing is assumed of one of them, that is a lower
+/// bound. Call under the lock.
+void trainer_steps::assume_together(placed_kinds of) {
   if (of[0] == 0 || of[1] == 0 || of[0] == of[1]) return;
-  if (std::uint64_t const before = std::exchange(together_, kind_); before != kind_) governor_->suppose_nothing(before);
-  governor::supposition both;
+  if (std::uint64_t const before = std::exchange(together_, kind_); before != kind_) governor_->assume_nothing(before);
+  governor::assumed_slowdown both;
   for (std::uint64_t const kind : of) {
-    auto const its = supposed_.find(kind);
-    both.is_at_least = both.is_at_least || its == supposed_.end();
-    if (its != supposed_.end()) both.slowdown = std::max(both.slowdown, its->second);
+    auto const its = assumed_.find(kind);
+    both.is_at_least = both.is_at_least || its == assumed_.end();
+    if (its != assumed_.end()) both.slowdown = std::max(both.slowdown, its->second);
   }
-  if (both.slowdown > 0 || !both.is_at_least) governor_->suppose(kind_, both);
+  if (both.slowdown > 0 || !both.is_at_least) governor_->assume_slowdown(kind_, both);
 }
 
-/// The machine is asked without the lock: what was noted stays until it is read.
+/// Asks the machine without the lock: what was noted stays until it is read.
 bool trainer_steps::read_next() {
   std::unique_lock lock{mutex_};
   if (read_ + 1 >= count_) return false;
   beginning const& from = noted_[read_ % kept];
   beginning const& to = noted_[(read_ + 1) % kept];
   lock.unlock();
-  auto const took = machine_.between(*from.when, *to.when);
+  auto const took = executor_.between(*from.when, *to.when);
   if (!took) return false;
   lock.lock();
   ++read_;
-  // What another bound or an earlier number ended says nothing of this one.
+  // A step that ended by another bound or an earlier number says nothing.
   if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;
   ++report_.timed;
   report_.total += *took;
@@ -163,7 +164,7 @@ step_report trainer_steps::report() const {
   return bounded_ && !governor_ && report_.begun == 0 ? *bounded_ : now();
 }
 
-/// Under the lock.
+/// Call under the lock.
 step_report trainer_steps::now() const {
   step_report found = report_;
   if (governor_) {

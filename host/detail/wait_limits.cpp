@@ -9,8 +9,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-/// An opening edge stores its number, too, and may put one over the host's that is less: so a wait that was ended is
-/// looked at again.
+/// How long until a wait is ended again: an opening edge stores its number, too, and may overwrite the host's with a
+/// smaller one.
 constexpr std::chrono::microseconds again{200};
 
 }  // namespace
@@ -29,34 +29,34 @@ wait_limits::~wait_limits() {
 void wait_limits::add(gate& at, std::uint64_t bubble, time_point until) {
   std::lock_guard const lock{mutex_};
   look(steady::now());
-  for (waiting const& each : waiting_) {
-    if (each.at == &at) until = std::max(until, each.until);  // what was enqueued later is not let go sooner
+  for (pending_wait const& each : waits_) {
+    if (each.at == &at) until = std::max(until, each.until);  // later waits are not let go sooner
   }
-  bool const is_first = waiting_.empty() || until < waiting_.front().until;
-  waiting_.push_back({&at, bubble, until});
+  bool const is_first = waits_.empty() || until < waits_.front().until;
+  waits_.push_back({&at, bubble, until});
   if (is_first) changed_.notify_all();
 }
 
 void wait_limits::end_all() {
   std::lock_guard const lock{mutex_};
-  for (waiting& each : waiting_) each.until = time_point::min();
+  for (pending_wait& each : waits_) each.until = time_point::min();
   look(steady::now());
   changed_.notify_all();
 }
 
 void wait_limits::forget(gate& at, std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
-  std::erase_if(waiting_, [&](waiting const& each) { return each.at == &at && each.bubble == bubble; });
+  std::erase_if(waits_, [&](pending_wait const& each) { return each.at == &at && each.bubble == bubble; });
 }
 
-/// Lets those go whose time is over, again and again until they have opened or their workers are out.
+/// Ends waits whose time is over, repeatedly until their bubbles have opened or their workers have left.
 void wait_limits::look(time_point now) {
-  for (waiting& each : waiting_) {
+  for (pending_wait& each : waits_) {
     if (each.until > now || each.at->has_opened(each.bubble)) continue;
     each.at->release(each.bubble);
     each.until = now + again;
   }
-  std::erase_if(waiting_, [](waiting const& each) { return each.at->has_opened(each.bubble); });
+  std::erase_if(waits_, [](pending_wait const& each) { return each.at->has_opened(each.bubble); });
 }
 
 void wait_limits::serve() {
@@ -65,14 +65,14 @@ void wait_limits::serve() {
     auto const now = steady::now();
     look(now);
     auto next = time_point::max();
-    for (waiting const& each : waiting_) next = std::min(next, each.until);
+    for (pending_wait const& each : waits_) next = std::min(next, each.until);
     if (next == time_point::max()) {
       changed_.wait(lock);
     } else {
       changed_.wait_until(lock, next);
     }
   }
-  for (waiting const& each : waiting_) each.at->release(each.bubble);
+  for (pending_wait const& each : waits_) each.at->release(each.bubble);
 }
 
 }  // namespace lull::detail

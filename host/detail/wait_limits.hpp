@@ -12,28 +12,28 @@
 
 namespace lull::detail {
 
-/// Ends the waits of workers on the device that take too long. Its thread makes no call to the driver, and takes no
-/// lock under which one is made: such a call may itself wait for what stands after such a wait on a channel
+/// Ends workers' waits on the device that take too long. Its thread makes no call to the driver, and takes no lock
+/// under which one is made: such a call may itself wait for what comes after such a wait on a channel
 /// (tests/model/channels.pml). Thread-safe.
 class wait_limits {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   wait_limits();
-  /// Ends all waits first. Workers that waited are out, or nobody cares.
+  /// Ends all waits first. Workers that waited have left, or no longer matter.
   ~wait_limits();
   wait_limits(wait_limits const&) = delete;
   wait_limits& operator=(wait_limits const&) = delete;
 
-  /// Before the wait is enqueued. Those of one gate come in the order of their bubbles.
+  /// Adds a wait; call it before the wait is enqueued. Waits of one gate come in the order of their bubbles.
   void add(gate& at, std::uint64_t bubble, time_point until);
-  /// Those that have not begun end now: what they would keep up is worth more.
+  /// Ends all waits of bubbles that have not opened: what they would delay is worth more.
   void end_all();
-  /// Its worker is out, or never was enqueued.
+  /// Forgets a wait whose worker has left, or was never enqueued.
   void forget(gate& at, std::uint64_t bubble);
 
  private:
-  struct waiting {
+  struct pending_wait {
     gate* at;
     std::uint64_t bubble;
     time_point until;
@@ -44,7 +44,7 @@ class wait_limits {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<waiting> waiting_;
+  std::deque<pending_wait> waits_;
   bool ending_ = false;
   std::thread thread_;  // last: it uses all of the above
 };

@@ -15,7 +15,7 @@ class wake_signal {
   using time_point = std::chrono::steady_clock::time_point;
 
   void notify() { notify_before(time_point::min()); }
-  /// It does not sleep for longer than until then. Costs one load where it would not have.
+  /// Wakes the dispatcher by `when` at the latest. Costs one load if it would not sleep longer.
   void notify_before(time_point when) {
     if (when.time_since_epoch().count() >= planned_.load(std::memory_order_acquire)) return;
     {
@@ -24,15 +24,15 @@ class wake_signal {
     }
     changed_.notify_all();
   }
-  /// Returns at that time, or sooner where somebody has asked for it since the last return.
+  /// Returns at that time, or earlier if a thread has asked for it since the last return.
   void sleep_until(time_point when) {
     std::unique_lock lock{mutex_};
-    // release: what it has looked at by now. A thread that comes later, and needs it no sooner, need not wake it.
+    // release: what it has looked at by now. A thread that comes later and needs it no sooner need not wake it.
     planned_.store(when.time_since_epoch().count(), std::memory_order_release);
     while (std::chrono::steady_clock::now() < std::min(when, sooner_))
       changed_.wait_until(lock, std::min(when, sooner_));
     sooner_ = time_point::max();
-    // Awake, it may have looked already where something is new.
+    // While it is awake it may already have looked where something is new.
     planned_.store(time_point::max().time_since_epoch().count(), std::memory_order_release);
   }
 

@@ -11,26 +11,25 @@ namespace lull {
 
 namespace {
 
-constexpr double supposed_chance =
-    0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
+constexpr double assumed_chance = 0.5;  // at most, while it is only supposed: it is soonest known if half are harvested
 constexpr double least_chance = 2e-4;
-constexpr double never = 1e-9;              // where a spell costs more than can be paid for, as is supposed
-constexpr double devouring = 0.3;           // excess of two of the first harvested spells that ends the beginning
+constexpr double never = 1e-9;              // where a spell is assumed to cost more than can be paid for
+constexpr double devouring = 0.3;           // excess of two of the first harvested spells that ends the start
 constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
-constexpr std::uint64_t before_noise = 60;  // spells until the noise is more what was seen than what was supposed
-// A kind's first harvested spells count as losses and tell nothing else: if they were far dearer than later ones, few
+constexpr std::uint64_t before_noise = 60;  // spells until the noise rests more on measurements than on assumptions
+// A kind's first harvested spells count as losses and for nothing else: if they were far costlier than later ones, few
 // spells would ever outweigh them (docs/decisions/governor.md).
 constexpr std::uint64_t warm_up_spells = 4;
 constexpr double max_excess = 2;
-constexpr int max_off_in_a_row = 6;  // spells: then the trainer's steps are of another length
-constexpr double aim = 0.9;     // of the bound: what a spell leaves to the step after it is not seen, about a tenth
-constexpr double reserve = 6;   // harvested spells that could be paid for at any time
-constexpr double horizon = 40;  // spells within which a loss is made up for
+constexpr int max_off_in_a_row = 6;     // spells: after that the trainer's steps have another length
+constexpr double aim = 0.9;             // of the bound: about a tenth stays unseen, in the step after a spell
+constexpr double reserve = 6;           // harvested spells that could be paid for at any time
+constexpr double horizon = 40;          // spells within which a loss is recovered
 constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
 // With half of the blocks, relative to all. Products did 0.62, PageRank 0.67 and streaming 0.69
 // (docs/decisions/governor.md).
 constexpr double speed_of_half = 0.6;
-constexpr double worth_a_change = 1.25;  // so much more is done then
+constexpr double worth_a_change = 1.25;  // a change must do this much more
 constexpr std::uint64_t trial = 64;      // spells of half, as every second one; then, and of the other size, every 16th
 constexpr std::uint64_t try_every = 16, try_often = 4;
 constexpr double withheld_weight = 0.2, harvested_weight = 0.06;  // of the last spell in the forecast
@@ -43,8 +42,8 @@ constexpr std::uint32_t wary_spells = 24;
 constexpr double wary_chance = 0.3;
 
 /// Uniform in [0, 1) (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
-double draw(std::uint64_t trainer, std::uint64_t spell) {
-  std::uint64_t z = trainer + (spell + 1) * 0x9e3779b97f4a7c15;
+double draw(std::uint64_t seed, std::uint64_t spell) {
+  std::uint64_t z = seed + (spell + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
@@ -68,12 +67,12 @@ governor::governor(governor_options const& options) : options_(checked(options))
 
 side_work governor::decide(std::uint64_t step, std::uint64_t kind, bool may_halve) {
   std::uint64_t const number = step / options_.steps_a_spell;
-  if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts from the beginning
+  if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts from the start again
   if (open_.empty() || open_.back().number != number) {
     bool const half = may_halve && runs_half(number, kind);
     double const chance = this->chance(kind, half);
     if (open_.size() == max_open) open_.pop_front();
-    open_.push_back({number, kind, chance, draw(options_.trainer, number) < chance, half, may_halve});
+    open_.push_back({number, kind, chance, draw(options_.draw_seed, number) < chance, half, may_halve});
   }
   spell const& now = open_.back();
   return !now.is_harvested ? side_work::none : now.is_half ? side_work::half : side_work::all;
@@ -89,18 +88,18 @@ bool governor::is_halved(std::uint64_t kind) const noexcept {
   return found != nullptr && found->is_halved;
 }
 
-/// Ranks try the other size in the same spells: they feel each other's side work.
+/// Ranks try the other size in the same spells, because side work on one rank slows the others.
 bool governor::runs_half(std::uint64_t number, std::uint64_t kind) const noexcept {
   appetite const* const found = find(kind);
   if (found == nullptr || !half_may_be_worth_it(*found)) return false;
   if (found->half.estimate.spells() < trial) return number % 2 == 0;
-  // Half that may always run has nothing to win, and all may have become as tame.
+  // A half that may always run cannot improve, and all blocks may have become as cheap.
   auto const known = found->half.estimate.interval();
   bool const has_room = found->is_halved && known && share_within_bound(known->estimate) == share_within_bound(0);
   return found->is_halved != (number % (has_room ? try_often : try_every) == 0);
 }
 
-/// Whether half could do more than all, if it cost nothing.
+/// Returns whether half could do more than all if it cost nothing.
 bool governor::half_may_be_worth_it(appetite const& of) const noexcept {
   auto const known = of.all.estimate.interval();
   return known && speed_of_half * share_within_bound(0) > worth_a_change * share_within_bound(known->low);
@@ -134,17 +133,17 @@ std::uint64_t governor::steps_to_know(std::uint64_t kind, bool half) const {
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
 
-void governor::suppose(std::uint64_t kind, supposition what) {
+void governor::assume_slowdown(std::uint64_t kind, assumed_slowdown what) {
   what.slowdown = std::max(what.slowdown, 1e-9);
-  supposed_[kind] = what;
+  assumed_[kind] = what;
 }
 
 bool governor::has_idea_of(std::uint64_t kind) const {
-  auto const supposed = supposed_.find(kind);
-  return (supposed != supposed_.end() && !supposed->second.is_at_least) || interval(kind);
+  auto const assumed = assumed_.find(kind);
+  return (assumed != assumed_.end() && !assumed->second.is_at_least) || interval(kind);
 }
 
-/// Takes the first spells for the forecast; true while it does.
+/// Uses the first spells for the forecast; returns true while it does.
 bool governor::learn_usual(double step_ns) {
   if (ended_++ >= learning) return false;
   usual_ns_ = ended_ == 1 ? step_ns : std::min(usual_ns_, step_ns);
@@ -205,7 +204,7 @@ void governor::end(spell const& of) {
   if (of.is_harvested && !known) its.first.add(excess);
   if (its.wary != 0) --its.wary;
   if (of.is_harvested) {
-    // What the bound has room for is no surprise: a small rise, or outliers of that size.
+    // What the bound allows is no surprise: a small rise, or outliers of that size.
     double const unit = std::max(spread_, room_a_unit * (options_.max_slowdown - slowdown));
     double const surprise = std::clamp((excess - slowdown) / unit, -4.0, 6.0);
     its.surprise = std::max(0.0, its.surprise + surprise - expected_surprise);
@@ -218,7 +217,7 @@ void governor::end(spell const& of) {
   if (of.may_halve) choose_size(its_kind);
 }
 
-/// The share of spells that the bound allows, by what is known of the slowdown and not by how surely.
+/// Returns the share of spells that the bound allows, by the estimated slowdown without its uncertainty.
 double governor::share_within_bound(double slowdown) const noexcept {
   return std::min(1 - options_.min_withheld, aim * options_.max_slowdown / std::max(slowdown, 1e-9));
 }
@@ -232,7 +231,7 @@ void governor::choose_size(appetite& of) const noexcept {
   of.is_halved = done_by_half > (of.is_halved ? 1 : worth_a_change) * done;
 }
 
-/// Follows the trainer slowly: a single step that takes twice as long hardly moves it.
+/// Adapts the forecast slowly: a single step that takes twice as long hardly changes it.
 void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
   double const off = step_ns / (1 + slowdown) / usual_ns_ - 1;
   if (std::abs(off) <= 3 * spread_) {
@@ -247,13 +246,13 @@ void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
     return;
   }
   usual_ns_ *= 1 + (is_harvested ? harvested_weight : withheld_weight) * std::clamp(off, -3 * spread_, 3 * spread_);
-  // 1.25: standard deviations for each mean deviation, if normal.
+  // 1.25 standard deviations are one mean deviation of a normal distribution.
   spread_ += spread_weight * (1.25 * std::min(std::abs(off), 4 * spread_) - spread_);
   spread_ = std::max(spread_, least_spread);
 }
 
 double governor::chance(std::uint64_t kind, bool half) const {
-  if (open_.size() == max_open) return least_chance;  // until it is told again
+  if (open_.size() == max_open) return least_chance;  // until lengths come in again
   static appetite const unknown;
   appetite const* const found = find(kind);
   appetite const& its_kind = found != nullptr ? *found : unknown;
@@ -266,31 +265,31 @@ double governor::chance(std::uint64_t kind, bool half) const {
     double const mean = std::max(of.first.mean(), warm_up.mean());
     return std::max(affordable(of, mean, mean), least_chance);
   }
-  if (auto const idea = supposed(kind, half)) {
+  if (auto const idea = assumed(kind, half)) {
     double const seen = of.first.count >= 2 ? of.first.mean() - spread_ : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
-    double const most = idea->is_at_least ? first_chance : supposed_chance;
+    double const most = idea->is_at_least ? first_chance : assumed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);
   }
-  // What others lost is made up for before a further kind is tried.
+  // Recover what other kinds lost before trying a new one.
   bool const is_in_debt = loss() - its_kind.loss() > aim * options_.max_slowdown * static_cast<double>(ended_);
   return is_in_debt ? least_chance : first_chance;
 }
 
 /// Half of the blocks cost at most what all of them do.
-std::optional<governor::supposition> governor::supposed(std::uint64_t kind, bool half) const {
+std::optional<governor::assumed_slowdown> governor::assumed(std::uint64_t kind, bool half) const {
   auto const of_all = half ? interval(kind) : std::nullopt;
-  if (of_all) return supposition{std::max(of_all->estimate, 1e-9)};
-  auto const told = supposed_.find(kind);
-  return told != supposed_.end() ? std::optional{told->second} : std::nullopt;
+  if (of_all) return assumed_slowdown{std::max(of_all->estimate, 1e-9)};
+  auto const told = assumed_.find(kind);
+  return told != assumed_.end() ? std::optional{told->second} : std::nullopt;
 }
 
-/// What the bound allows, where side work costs so much of a step.
+/// Returns what the bound allows if side work costs this much of a step.
 double governor::affordable(of_size const& of, double slowdown, double high) const {
   double const bound = options_.max_slowdown;
   double const spare = bound * static_cast<double>(ended_) - loss() - reserve * slowdown;
   double const allowed = std::clamp(bound + spare / horizon, 0.0, aim * bound);
-  // The nearer the bound, the closer it has to look.
+  // The nearer the bound, the more spells are withheld.
   double const withheld = std::max(options_.min_withheld, near_withheld * std::min(high / bound, 1.0));
   double const most = of.wary != 0 ? std::min(1 - withheld, wary_chance) : 1 - withheld;
   return std::min(most, allowed / high);

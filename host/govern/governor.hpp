@@ -17,71 +17,74 @@ namespace lull {
 enum class side_work { none, half, all };
 
 struct governor_options {
-  /// By how much a trainer's steps may take longer in the mean, as a share of a step: above 0 and at most 1.
+  /// The bound on the trainer's mean slowdown, as a share of a step: above 0 and at most 1.
   double max_slowdown = 0.005;
-  /// The same for all ranks of a trainer, and another for each trainer.
-  std::uint64_t trainer = 0;
-  /// Steps in a row that are harvested or not, at least 1. What a spell leaves to the step behind it is not
-  /// seen, and is the less the longer it is; but a long one may cost more than the bound allows.
+  /// A number that all ranks of a trainer share; each trainer needs its own.
+  std::uint64_t draw_seed = 0;
+  /// Steps in a row that are harvested or not, at least 1. What a spell costs the step after it is not measured; longer
+  /// spells make that share smaller. But a long spell may cost more than the bound allows.
   std::uint32_t steps_a_spell = 4;
-  /// The least share of spells in which no rank harvests, above 0 and at most a half. Near the bound it is up to 0.12.
+  /// The least share of spells in which no rank harvests, above 0 and at most a half. Near the bound up to 0.12.
   double min_withheld = 0.02;
 };
 
-/// Says in which steps of a trainer side work may run, so that they take at most `max_slowdown` longer in the mean over
-/// the run. It aims at that: until nine harvested spells have ended, and five withheld ones behind the fourth of these,
-/// a fifth of the spells is harvested, whatever that costs, unless something is supposed of them (two spells that each
-/// took three tenths longer end this), and a slowdown that rises is seen some spells later. What was lost then is made
-/// up for.
+/// Decides in which steps of a trainer side work may run, so that the steps take at most `max_slowdown` longer in the
+/// mean over the run. It aims at that, with two exceptions, and recovers what was lost then:
+/// - At the start it harvests a fifth of the spells, whatever that costs, unless a slowdown was assumed. The start ends
+/// when nine harvested spells have ended, and five withheld ones after the fourth of these; or when two spells each
+/// took three tenths longer.
+/// - It sees a rising slowdown some spells late.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
-/// and number alone. So ranks that have the same chance withhold side work in the same steps, whenever they started.
+/// and number alone. So ranks with the same chance withhold side work in the same steps, whenever they started.
 /// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
-/// less what makes up for losses. Kinds of side work are told apart: each has an interval and a chance of its own, so a
-/// hungry one gives way and a tame one does not; losses of all are made up for together, and a kind that is new waits
-/// for that. A spell that takes more than three times as long as forecast counts as three times: a pause of the trainer
-/// says nothing of side work.
+/// less what recovers losses.
 ///
-/// Side work that may run with half of its blocks does so where it then does more within the bound, because training
-/// feels it by far less than half. Where that is possible, some spells try the other size, by their number. Not
-/// thread-safe.
+/// Each kind of side work has its own interval and chance, so a costly kind gives way and a cheap one does not. Losses
+/// of all kinds are recovered together, and a new kind waits for that. A spell that takes more than three times as long
+/// as forecast counts as three times: a pause of the trainer says nothing about side work.
+///
+/// Side work that may run with half of its blocks does so if it then does more within the bound, because training slows
+/// by far less than half. Where that is possible, some spells try the other size, by their number. Not thread-safe.
 class governor {
  public:
   /// Throws usage_error.
   explicit governor(governor_options const& options);
 
-  /// Whether side work may run in the step. Steps are asked for in the order of their numbers, each once; some may be
-  /// left out. Behind a number below those before, earlier steps are told in vain. `kind`: of the side work that
-  /// would run in it; that of a spell's first step counts.
+  /// Returns whether side work may run in the step. Ask in the order of the steps' numbers, once for each; some may be
+  /// left out. After a smaller number than before, lengths of earlier steps are ignored. `kind`: of the side work that
+  /// would run; that of a spell's first step counts.
   bool harvests(std::uint64_t step, std::uint64_t kind = 0) { return decide(step, kind, false) != side_work::none; }
-  /// … and with how many blocks. `may_halve`: it can run with half of them; that of a spell's first step counts.
+  /// Returns what may run. `may_halve`: it can run with half of its blocks; that of a spell's first step counts.
   side_work decide(std::uint64_t step, std::uint64_t kind, bool may_halve);
-  /// Whether side work of a kind runs with half of its blocks in most spells, if it may.
+  /// Returns whether side work of a kind runs with half of its blocks in most spells, if it may.
   bool is_halved(std::uint64_t kind) const noexcept;
-  /// How long a step took that was asked for. Steps are told in order, and may be told up to 64 spells late. Side work
-  /// hardly runs while none of the last 64 spells is told. A step that is not told says nothing. Ignores times outside
-  /// 1 ns to 1e15 ns, and steps that were not asked for.
+  /// Adds the length of a step that was asked for. Call in order, at most 64 spells late. Side work hardly runs while
+  /// lengths of the last 64 spells are missing. A step without a length is not counted. Ignores times outside 1 ns to
+  /// 1e15 ns, and steps that were not asked for.
   void took(std::uint64_t step, double ns);
 
-  /// How much longer side work of a kind is supposed to make a step, as from a profile. It says how carefully that kind
-  /// begins, until its slowdown is known.
-  struct supposition {
+  /// The assumed slowdown of a kind of side work, for example from a profile. It decides how carefully the kind starts,
+  /// until its slowdown is measured.
+  struct assumed_slowdown {
     double slowdown = 0;       // as a share of a step; finite and not negative
-    bool is_at_least = false;  // it may be more, so that it makes the beginning no bolder
+    bool is_at_least = false;  // it may be more, so it never makes the start bolder
   };
-  void suppose(std::uint64_t kind, supposition what);
-  void suppose_nothing(std::uint64_t kind) { supposed_.erase(kind); }
-  /// Whether the slowdown of a kind is known, or supposed and no more.
+  void assume_slowdown(std::uint64_t kind, assumed_slowdown what);
+  void assume_nothing(std::uint64_t kind) { assumed_.erase(kind); }
+  /// Returns whether the slowdown of a kind is known, or at least assumed.
   bool has_idea_of(std::uint64_t kind) const;
-  static constexpr double first_chance = 0.2;  // of a kind that nobody has an idea of
+  static constexpr double first_chance = 0.2;  // of a kind of which nothing is known or assumed
 
-  /// Of the next spell, if its side work is of that kind; so, too, all that follows. `half`: with half of its blocks.
+  /// Returns the chance of the next spell if its side work is of that kind. `half`: with half of its blocks; likewise
+  /// below.
   double chance(std::uint64_t kind = 0, bool half = false) const;
   std::optional<slowdown_interval> interval(std::uint64_t kind = 0, bool half = false) const;
-  /// After how many steps with that kind of side work the interval reaches no further than half of the bound to either
-  /// side, with the noise that was seen and this chance. 0: not known yet.
+  /// Returns after how many steps with that kind of side work the interval reaches at most half of the bound to either
+  /// side, at the measured noise and this chance. 0: not known yet.
   std::uint64_t steps_to_know(std::uint64_t kind = 0, bool half = false) const;
-  /// Of a step's length around the forecast, as a share, as if steps were independent. None before 60 spells.
+  /// Returns the noise of a step's length around the forecast, as a share, as if steps were independent. None before 60
+  /// spells.
   std::optional<double> noise() const;
 
  private:
@@ -107,9 +110,9 @@ class governor {
   /// What is known of side work of one kind and size.
   struct of_size {
     slowdown_estimate estimate{};
-    double surprise = 0;     // how much longer harvested spells were lately than expected, in units of their own
-    std::uint32_t wary = 0;  // spells that it looks closer at
-    harvested_spells first;  // behind the warm-up, while there is no interval
+    double surprise = 0;     // how much longer recent harvested spells were than expected, in units of their own
+    std::uint32_t wary = 0;  // spells for which it withholds more
+    harvested_spells first;  // after the warm-up, while there is no interval
 
     double loss() const noexcept;
   };
@@ -117,7 +120,7 @@ class governor {
     std::uint64_t kind = 0;
     of_size all{};
     of_size half{};
-    harvested_spells warm_up;  // count as losses alone
+    harvested_spells warm_up;  // count only as losses
     bool is_halved = false;
 
     of_size const& of(bool halved) const noexcept { return halved ? half : all; }
@@ -133,20 +136,20 @@ class governor {
   bool half_may_be_worth_it(appetite const& of) const noexcept;
   void choose_size(appetite& of) const noexcept;
   double share_within_bound(double slowdown) const noexcept;
-  std::optional<supposition> supposed(std::uint64_t kind, bool half) const;
+  std::optional<assumed_slowdown> assumed(std::uint64_t kind, bool half) const;
   double affordable(of_size const& of, double slowdown, double high) const;
   double loss() const noexcept;
 
-  static constexpr std::size_t max_open = 64;   // spells that are asked for and not told
+  static constexpr std::size_t max_open = 64;   // spells without lengths
   static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
   governor_options options_;
-  std::list<appetite> appetites_;  // the latest one that ended a spell is the last
+  std::list<appetite> appetites_;  // the kind that last ended a spell is the last
   std::deque<spell> open_;
-  std::map<std::uint64_t, supposition> supposed_;  // of a kind
-  double forgotten_ = 0;                           // losses of kinds that are no longer told apart
-  double usual_ns_ = 0;                            // of a step without side work, as forecast
-  double spread_ = 0.02;                           // of spells around the forecast, as a share
-  int off_in_a_row_ = 0;                           // spells that were far above the forecast; below 0: below it
+  std::map<std::uint64_t, assumed_slowdown> assumed_;  // of a kind
+  double forgotten_ = 0;                               // losses of kinds that are no longer told apart
+  double usual_ns_ = 0;                                // of a step without side work, as forecast
+  double spread_ = 0.02;                               // of spells around the forecast, as a share
+  int off_in_a_row_ = 0;                               // spells that were far above the forecast; below 0: below it
   std::uint64_t ended_ = 0;
 };
 

@@ -8,16 +8,16 @@ namespace lull {
 
 namespace {
 
-constexpr double miss = 0.05;                   // how often the interval may ever miss the slowdown
+constexpr double miss = 0.05;                   // chance that the interval ever misses the slowdown
 constexpr double tuned_to = 60;                 // spells: the boundary is then tightest at about 500
 constexpr std::uint64_t least_spells = 5;       // of either kind
-constexpr std::uint64_t min_late = 8;           // spells that may tell a change
+constexpr std::uint64_t min_late = 8;           // spells that may show a change
 constexpr std::uint64_t min_late_of_fall = 64;  // a rise must be seen sooner than a fall
-constexpr double rise = 3, fall = 4;            // standard errors that tell a change
+constexpr double rise = 3, fall = 4;            // standard errors that show a change
 constexpr double few = 12;                      // spells of the rarer kind that show half of their variance
 constexpr double max_spells = 1e9;
 
-/// How far the sum may stray at any time, in its standard deviations.
+/// Returns how far the sum may stray at any time, in its standard deviations.
 double boundary(double spells) {
   double const n = spells / tuned_to;
   return std::sqrt((1 + 1 / n) * (std::log1p(n) - 2 * std::log(miss)));

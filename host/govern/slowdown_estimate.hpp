@@ -10,31 +10,32 @@
 
 namespace lull {
 
-/// Estimates how much longer a trainer's step takes if side work runs in it. It does so from spells: a few steps in a
-/// row that were drawn to be harvested, or not to be.
+/// Estimates how much longer a trainer's step takes if side work runs in it. It uses spells: a few steps in a row that
+/// were drawn to be harvested, or not to be.
 ///
 /// Let p be the chance of a spell, A whether it was harvested, x its time over the time forecast for it, less 1, and s
 /// the slowdown, in times forecast. Chance and forecast depend on earlier spells alone. So the sum of (A − p)(x − A s)
-/// is a martingale beside the trainer's own noise and drift: the draw makes it one. The interval holds each s for which
-/// that sum is within Robbins' normal-mixture boundary, with its variance estimated from the same spells (an asymptotic
-/// confidence sequence: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 52, 2024). So it may be
-/// looked at after each spell, and the chance may follow it. Rare spells that are far longer than the others make it
-/// less sure than it says.
+/// is a martingale, whatever the trainer's own noise and drift: the draw makes it one. The interval holds each s for
+/// which that sum is within Robbins' normal-mixture boundary, with its variance estimated from the same spells. That is
+/// an asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 52, 2024).
+/// So it is valid after each spell, and the chance may depend on it. Rare spells that are far longer than the others
+/// make it less certain than it states.
 ///
-/// A slowdown that changes is noticed when the latest spells, 512 at most, differ from those before by more than their
-/// spread allows. Then those before are forgotten, and the interval begins again. Not thread-safe.
+/// A slowdown has changed when the latest spells, 512 at most, differ from earlier ones by more than their spread
+/// allows. Then the earlier ones are forgotten, and the interval starts again. Not thread-safe.
 class slowdown_estimate {
  public:
   /// `chance`: above 0 and below 1. `excess`: finite.
   void add(double chance, bool is_harvested, double excess);
-  /// Of 95 % for all times together, as long as nothing is forgotten. None before five spells of either kind.
+  /// Returns the 95 % interval, valid for all times together while nothing is forgotten. None before five spells of
+  /// either kind.
   std::optional<slowdown_interval> interval() const;
-  /// After about how many spells of that chance the interval reaches so far to either side, if their times scatter by
-  /// `spread` around the forecast, as a share; at most 1e9.
+  /// Returns after about how many spells of that chance the interval reaches `half` to either side, if their times
+  /// scatter by `spread` around the forecast, as a share; at most 1e9.
   static double spells_to_know(double half, double chance, double spread);
-  /// What side work has cost so far, in spells: each harvested one at the slowdown that is now known for its time.
+  /// Returns what side work has cost so far, in spells: each harvested spell at the slowdown now known for its time.
   double loss() const noexcept;
-  /// How many spells the interval rests on.
+  /// Returns the number of spells on which the interval rests.
   std::uint64_t spells() const noexcept { return remembered().spells; }
 
  private:

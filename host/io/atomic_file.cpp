@@ -40,8 +40,8 @@ std::filesystem::path folder_of(std::filesystem::path const& file) {
   return folder.empty() ? "." : folder;
 }
 
-// A temporary name is this, the process, a dot, a number and the ending below. A name may have 255 bytes; the target's
-// own part is cut so that the temporary name fits wherever the target does.
+// A temporary name consists of this, the process, a dot, a number and the ending below. A name may have 255 bytes; the
+// target's part is cut so that the temporary name fits wherever the target does.
 std::string temporary_stem(std::filesystem::path const& target) {
   return "." + target.filename().string().substr(0, 200) + ".";
 }
@@ -69,7 +69,7 @@ atomic_file::atomic_file(std::filesystem::path path) : path_(std::move(path)), t
       if (descriptor_ < 0) fail(errno, "opening it for writing");
       return;
     }
-    // A rename would get round the write protection of the old file.
+    // A rename would bypass the write protection of the old file.
     if (::access(path_.c_str(), W_OK) != 0) fail(errno, "opening it for writing");
     target_ = std::filesystem::canonical(path_);
     open_temporary();
@@ -86,7 +86,7 @@ atomic_file::atomic_file(std::filesystem::path path) : path_(std::move(path)), t
 atomic_file::~atomic_file() { discard(); }
 
 void atomic_file::open_temporary() {
-  // O_EXCL and a name of our own rather than mkstemp: the file gets the permissions that the umask gives any new file.
+  // O_EXCL and a generated name, not mkstemp: the file gets the permissions that the umask gives any new file.
   static std::atomic<unsigned> counter = 0;
   std::filesystem::path const folder = folder_of(target_);
   std::string const stem = temporary_stem(target_) + std::to_string(::getpid()) + ".";
@@ -97,12 +97,13 @@ void atomic_file::open_temporary() {
     if (descriptor_ >= 0 || errno != EEXIST) break;
   }
   if (descriptor_ >= 0) {
-    // Held until it is closed, so by nobody once this process is gone, however it went: remove_leftovers asks.
+    // The lock lasts until the descriptor is closed, so it is free once this process has ended in any way:
+    // remove_leftovers checks it.
     (void)::flock(descriptor_, LOCK_EX | LOCK_NB);
     return;
   }
   int const code = errno;
-  temporary_.clear();  // it is another's, or not there
+  temporary_.clear();  // it belongs to another process, or is not there
   if (std::error_code ignored; !std::filesystem::is_directory(folder, ignored) && (code == ENOENT || code == ENOTDIR))
     throw usage_error(path_.string() + ": there is no folder " + folder.string() + ": make it first");
   fail(code, "creating a temporary file beside it");
@@ -145,13 +146,13 @@ void atomic_file::overwrite_begin(std::string_view text) {
 void atomic_file::commit() {
   if (descriptor_ < 0) throw usage_error(path_.string() + " was written and closed already");
   flush();
-  // A pipe or a terminal has nothing to synchronise and says EINVAL.
+  // A pipe or a terminal has nothing to synchronise and returns EINVAL.
   if (!written_directly_ && ::fsync(descriptor_) != 0) fail(errno, "flushing it to the disk");
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno, "closing it");
   if (written_directly_) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno, "renaming the temporary file");
   temporary_.clear();
-  // The new name itself reaches the disk with its folder. The file is in place whatever this says.
+  // The new name reaches the disk with its folder. The file is in place, whatever this returns.
   int const folder_descriptor = open_retrying(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY, 0);
   if (folder_descriptor >= 0) {
     (void)::fsync(folder_descriptor);
@@ -189,7 +190,7 @@ void remove_leftovers(std::filesystem::path const& path) noexcept try {
     ::close(descriptor);
   }
 } catch (...) {
-  // Out of memory: they are removed another time.
+  // Out of memory: a later call removes them.
 }
 
 void check_writable(std::string_view option, std::filesystem::path const& path) {

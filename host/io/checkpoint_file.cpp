@@ -22,13 +22,13 @@ constexpr char const* settings_key = "lull.settings";
 constexpr char const* inputs_key = "lull.inputs";
 constexpr char const* cursor_name = "lull.cursor";
 constexpr std::string_view taken_names = "lull.";
-// Nothing of a file's size is allocated, so a larger one than expected may be opened, to say whose it is.
+// Nothing of a file's size is allocated, so a file may be larger than expected: opening it shows whose it is.
 constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 48;
 constexpr std::size_t max_quoted_bytes = 1000;
 constexpr char const* start_again = "; remove the file, or name another folder for checkpoints, to start again";
 
-/// Options may name files whose names are no UTF-8; JSON must be, so such bytes become U+FFFD, in what is compared,
-/// too.
+/// Options may name files whose names are not UTF-8. JSON must be UTF-8, so such bytes become U+FFFD, also in
+/// comparisons.
 std::string printable(std::string const& text) {
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
 }
@@ -64,7 +64,7 @@ safetensors_metadata metadata_of(checkpoint_description const& description) {
           {inputs_key, description.inputs}};
 }
 
-/// Holds a file against what is expected; every fault is an input_error.
+/// Compares a file with what is expected; every fault is an input_error.
 class checker {
  public:
   checker(safetensors_reader const& file, checkpoint_description const& expected) : file_(file), expected_(expected) {}

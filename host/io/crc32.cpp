@@ -6,7 +6,7 @@
 namespace lull {
 
 std::uint32_t crc32_of(std::uint32_t before, std::span<std::byte const> bytes) noexcept {
-  // zlib takes a null pointer for a request of the first value, so no bytes must not reach it.
+  // zlib takes a null pointer as a request for the initial value, so an empty span must not reach it.
   if (bytes.empty()) return before;
   return static_cast<std::uint32_t>(::crc32_z(before, reinterpret_cast<Bytef const*>(bytes.data()), bytes.size()));
 }

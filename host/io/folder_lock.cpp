@@ -19,8 +19,8 @@ namespace lull {
 
 namespace {
 
-/// The descriptors of all locks of this process. A child that is forked shares them, and a lock lasts as long as one of
-/// its descriptors: so the child closes its own, or a data loader that outlives a killed training would keep the
+/// The descriptors of all locks of this process. A forked child shares them, and a lock lasts as long as one of its
+/// descriptors. So the child closes its own; otherwise a data loader that outlives a killed training would keep the
 /// folder.
 class held_descriptors {
  public:
@@ -29,14 +29,14 @@ class held_descriptors {
     return *only;
   }
 
-  /// Below 0 where the folder cannot be opened.
+  /// Returns a negative number if the folder cannot be opened.
   int open(std::string const& folder) {
     std::lock_guard const lock{guard_};
     int const made = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (made >= 0) all_.insert(made);
     return made;
   }
-  /// Closes it, unless a fork has: another file may have its number by now.
+  /// Closes the descriptor, unless a fork has: another file may have its number by now.
   void close(int descriptor) {
     std::lock_guard const lock{guard_};
     if (all_.erase(descriptor) != 0) ::close(descriptor);

@@ -17,10 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int max_lines = 10'000;  // of a file of the kernel's
+constexpr int max_lines = 10'000;  // of a file in /proc or /sys
 constexpr std::uint64_t margin = 16;
 
-/// The number in the line that begins with the key; without a key, the first word of the file. "max" is no number.
+/// Returns the number in the line that begins with the key; without a key, the first word of the file. "max" is no
+/// number.
 std::optional<std::uint64_t> number_in(fs::path const& file, std::string_view key = {}) {
   std::ifstream in{file};
   std::string word;
@@ -32,7 +33,7 @@ std::optional<std::uint64_t> number_in(fs::path const& file, std::string_view ke
   return std::nullopt;
 }
 
-/// What one version of control groups calls its files.
+/// File names in one version of control groups.
 struct group_files {
   char const* limit;
   char const* used;
@@ -51,8 +52,8 @@ std::optional<std::uint64_t> free_in(fs::path const& group, group_files const& f
   return *limit - std::min(*limit, used);
 }
 
-/// Of the group and those above it. A container may not see its own folder, but the root that it sees is then the
-/// group.
+/// Reads the limits of the group and those above it. A container may not see its own folder; then the root that it sees
+/// is the group.
 void limit_by_groups(free_memory& found, fs::path const& mounted, fs::path group, group_files const& files) {
   for (;; group = group.parent_path()) {
     auto const bytes = free_in(mounted / group.relative_path(), files);

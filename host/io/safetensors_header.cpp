@@ -23,7 +23,7 @@ constexpr std::size_t max_quoted_bytes = 128;
 
 std::string quoted(std::string const& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
 
-/// Names in messages: of any bytes, and cut.
+/// Returns a name for a message: any bytes, and cut.
 std::string shown(std::string const& name) { return quoted(name.substr(0, max_quoted_bytes)); }
 
 std::string hexadecimal(std::uint32_t value) {
@@ -32,13 +32,13 @@ std::string hexadecimal(std::uint32_t value) {
   return text;
 }
 
-/// The checksum that a header with checksums should begin with.
+/// Returns the checksum that a header with checksums must begin with.
 std::string checksum_of(std::string header) {
   header.replace(before_checksums.size(), digits, digits, '0');
   return hexadecimal(crc32_of(0, std::as_bytes(std::span{header})));
 }
 
-/// The checksums of the tensors' data in a header that begins with checksums.
+/// Returns the checksums of the tensors' data from a header that begins with checksums.
 std::vector<std::uint32_t> checksums_in(std::string_view header) {
   std::string_view sums = header.substr(before_checksums.size());
   sums = sums.substr(0, sums.find('"'));
@@ -57,7 +57,7 @@ std::vector<std::uint32_t> checksums_in(std::string_view header) {
   return found;
 }
 
-/// JSON would keep the last of two members of one name, and readers that keep the first would see another file.
+/// Refuses two members of one name: JSON would keep the last, and readers that keep the first would see another file.
 json parse_json(std::string_view text) {
   constexpr int max_depth = 3;  // the header, a tensor, its shape
   std::set<std::string> names[max_depth + 1];
@@ -141,8 +141,8 @@ std::string safetensors_header::bytes() const {
 
 safetensors_header parse_header(std::string_view text, std::uint64_t data_bytes) {
   safetensors_header made;
-  made.checked = text.starts_with(before_checksums);
-  if (made.checked) made.checksums = checksums_in(text);
+  made.has_checksums = text.starts_with(before_checksums);
+  if (made.has_checksums) made.checksums = checksums_in(text);
   std::vector<placed_tensor> tensors;
   json const all = parse_json(text);
   for (auto const& [name, value] : all.items()) {
@@ -173,7 +173,7 @@ safetensors_header parse_header(std::string_view text, std::uint64_t data_bytes)
     throw header_fault{std::string{end > data_bytes ? "is cut short" : "has more data than tensors"} + ": " +
                        std::to_string(data_bytes) + " bytes of data, where its header says " + std::to_string(end)};
   }
-  if (made.checked && made.checksums.size() != made.tensors.size())
+  if (made.has_checksums && made.checksums.size() != made.tensors.size())
     throw header_fault{"has another number of checksums than of tensors"};
   return made;
 }

@@ -34,22 +34,22 @@ inline constexpr std::string_view checksums_key = "lull.crc32";
 struct safetensors_header {
   std::vector<tensor_info> tensors;      // in the order of their data
   safetensors_metadata metadata;         // without the checksums
-  std::vector<std::uint32_t> checksums;  // (tensors,) of their data, where `checked`
-  bool checked = true;                   // whether there are checksums: the file is Lull's
+  std::vector<std::uint32_t> checksums;  // (tensors,) of their data, if has_checksums
+  bool has_checksums = true;             // the file is Lull's
 
   /// Returns the bytes of a file before its data. Needs all checksums. Bytes of the metadata that are not UTF-8 become
   /// U+FFFD.
   std::string bytes() const;
 };
 
-/// What is wrong with a header, as it follows the name of its file.
+/// What is wrong with a header; the text follows the file's name in a message.
 class header_fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Returns what a header says, which comes without its length. `data_bytes` follow it in the file. Throws header_fault
-/// unless the header is whole, its checksum right, and the tensors are that data, each byte once.
+/// Parses a header, without its length. `data_bytes` follow it in the file. Throws header_fault unless the header is
+/// whole, its checksum is right, and the tensors cover that data, each byte once.
 safetensors_header parse_header(std::string_view text, std::uint64_t data_bytes);
 
 }  // namespace detail

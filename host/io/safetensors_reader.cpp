@@ -22,7 +22,7 @@ std::string reason(int code) { return std::generic_category().message(code); }
 
 safetensors_reader::safetensors_reader(std::string path, std::uint64_t limit_bytes, std::string advice)
     : path_(std::move(path)), advice_(std::move(advice)) {
-  // not blocking, or opening a pipe would wait for a writer; for a regular file it changes nothing
+  // Not blocking: opening a pipe would wait for a writer. A regular file does not differ.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) refuse("cannot be opened: " + reason(errno));
   try {
@@ -121,7 +121,7 @@ void safetensors_reader::read_into(std::string_view name, std::span<std::byte> b
     take(offset, piece);
     offset += piece.size();
   }
-  if (header_.checked && sum != header_.checksums[at])
+  if (header_.has_checksums && sum != header_.checksums[at])
     refuse("is damaged: the data of tensor " + std::string{name} + " does not match its checksum" + advice_);
 }
 

@@ -13,14 +13,15 @@
 
 namespace lull {
 
-/// Reads safetensors files, Lull's and others'. Of Lull's it finds any damage, by their checksums; others have none.
+/// Reads safetensors files of Lull and of other programs. In Lull's it finds any damage by their checksums; others have
+/// none.
 ///
-/// Throws input_error, with the file's name, the reason and what to do, for a file that cannot be read, is no regular
-/// file, is cut short, over the limit, damaged, or no safetensors file; usage_error for tensors that it does not hold.
-/// Needs memory for the header, which has up to 16 MiB. Several threads may read at once.
+/// Throws input_error, with the file's name, the reason and what to do, for a file that cannot be read, is not a
+/// regular file, is cut short, over the limit, damaged, or not a safetensors file; usage_error for tensors that it does
+/// not hold. Needs memory for the header, up to 16 MiB. Several threads may read at once.
 class safetensors_reader {
  public:
-  /// Opens the file and checks all of it but the data. `limit_bytes` is the largest file that is opened. `advice` ends
+  /// Opens the file and checks all of it but the data. `limit_bytes` is the largest file that it opens. `advice` ends
   /// each message about the contents, for example "; copy it again".
   safetensors_reader(std::string path, std::uint64_t limit_bytes, std::string advice = {});
   ~safetensors_reader();
@@ -28,15 +29,15 @@ class safetensors_reader {
   safetensors_reader& operator=(safetensors_reader const&) = delete;
 
   std::string const& path() const noexcept { return path_; }
-  /// In the order of their data.
+  /// Returns the tensors in the order of their data.
   std::vector<tensor_info> const& tensors() const noexcept { return header_.tensors; }
   /// Returns null if there is none of that name.
   tensor_info const* find(std::string_view name) const noexcept;
   safetensors_metadata const& metadata() const noexcept { return header_.metadata; }
   /// Returns whether the file has Lull's checksums. If so, damage in a header or a tensor is an error.
-  bool has_checksums() const noexcept { return header_.checked; }
+  bool has_checksums() const noexcept { return header_.has_checksums; }
 
-  /// Reads the whole of a tensor. If it throws, `data` holds whatever was read.
+  /// Reads a whole tensor. If it throws, `data` holds whatever was read.
   void read_into(std::string_view name, std::span<std::byte> data) const;
   /// Reads a tensor through `buffer`, which has at least one byte: calls take(offset, piece) with pieces of up to its
   /// size, in order. The checksum is known after the last piece only, so what was taken counts once this returns.

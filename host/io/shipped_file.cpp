@@ -15,9 +15,9 @@ using std::filesystem::path;
 
 constexpr int max_depth = 3;  // folders between a prefix and what is installed in it: lib/x86_64-linux-gnu/liblull.so
 
-/// Adds the inputs of the prefix that a program or library is installed in, wherever the prefix was moved to.
+/// Adds data folders of the prefix in which a program or library is installed, wherever the prefix was moved.
 void add_installed(path file, std::vector<path>& folders) {
-  if (!file.is_absolute()) return;  // a program's name as the shell was given it
+  if (!file.is_absolute()) return;  // a program's name as the shell received it
   for (int depth = 0; depth < max_depth; ++depth) {
     file = file.parent_path();
     std::error_code ignored;

@@ -6,9 +6,9 @@
 
 namespace lull {
 
-/// A file of the folder data/: where the environment variable LULL_DATA says, else in the prefix that the program or
-/// the library is installed in, else in the tree of the build or the prefix that it was configured with.
-/// Throws input_error where it is in none; `instead` says what else to give.
+/// Returns a file of the folder data/. It looks in the folder of the environment variable LULL_DATA; otherwise in the
+/// prefix in which the program or library is installed; otherwise in the configured build tree or prefix. Throws
+/// input_error if none has the file; `instead` says what else to give.
 std::filesystem::path shipped_file(std::string const& name, std::string const& instead);
 
 }  // namespace lull

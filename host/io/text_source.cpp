@@ -22,7 +22,7 @@ std::string reason(int code) { return std::generic_category().message(code); }
 class text_source::file {
  public:
   explicit file(std::string const& path)
-      // not blocking, or opening a pipe would wait for a writer; for a regular file it changes nothing
+      // Not blocking: opening a pipe would wait for a writer. A regular file does not differ.
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (descriptor_ < 0) {
       throw text_error("cannot be opened: " + reason(errno));
@@ -42,7 +42,7 @@ class text_source::file {
     return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   }
 
-  /// Does not move the place where `read` goes on.
+  /// Does not move the position of `read`.
   std::string sample(std::uint64_t at, std::size_t bytes) const {
     std::string text(bytes, '\0');
     auto const got = ::pread(descriptor_, text.data(), bytes, static_cast<off_t>(at));
@@ -50,7 +50,7 @@ class text_source::file {
     return text;
   }
 
-  /// Fewer bytes than asked for only at the end.
+  /// Returns fewer bytes than asked for only at the end.
   std::size_t read(char* to, std::size_t bytes) {
     std::size_t got = 0;
     while (got < bytes) {
@@ -73,7 +73,8 @@ class text_source::file {
   int descriptor_;
 };
 
-/// gzip members (RFC 1952), one after the other; anything else behind one is an error, as is a member cut short.
+/// Reads gzip members (RFC 1952), one after another; anything else after a member is an error, as is a member cut
+/// short.
 class text_source::inflater {
  public:
   inflater() {
@@ -86,7 +87,7 @@ class text_source::inflater {
   inflater(inflater const&) = delete;
   inflater& operator=(inflater const&) = delete;
 
-  /// Fewer bytes than asked for only at the end.
+  /// Returns fewer bytes than asked for only at the end.
   std::size_t read(file& from, char* to, std::size_t bytes) {
     stream_.next_out = reinterpret_cast<Bytef*>(to);
     stream_.avail_out = static_cast<uInt>(bytes);
@@ -139,7 +140,7 @@ std::size_t text_source::read(char* to, std::size_t bytes) {
 
 bool text_source::next(text_block& block) {
   auto* const bytes = block.bytes.data();
-  auto const room = block.bytes.size() - 1;  // one byte is kept for a missing line end
+  auto const room = block.bytes.size() - 1;  // room for a missing line end
   std::copy(carry_.begin(), carry_.end(), bytes);
   block.size = carry_.size();
   carry_.clear();
@@ -157,7 +158,7 @@ bool text_source::next(text_block& block) {
     if (bytes[block.size - 1] != '\n') {
       bytes[block.size++] = '\n';
     }
-    ended_ = true;  // where no line ended in a whole block, too: what follows is not looked at
+    ended_ = true;  // no line ends in this whole block either: the rest is not read
     return true;
   }
   auto const whole = static_cast<std::size_t>(last + 1 - bytes);

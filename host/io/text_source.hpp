@@ -13,15 +13,15 @@ namespace lull {
 
 inline constexpr std::size_t text_block_bytes = 256UL * 1024;
 
-/// The text cannot be read; says why, not where. The reader of the whole file adds its name.
+/// Why the text cannot be read, without the place. The reader of the whole file adds its name.
 class text_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Some whole lines of text, each with its end: the last byte is always a line feed.
+/// Whole lines of text, each with its end: the last byte is always a line feed.
 struct text_block {
-  std::vector<char> bytes = std::vector<char>(text_block_bytes);  // more, for a reader that allows longer lines
+  std::vector<char> bytes = std::vector<char>(text_block_bytes);  // larger for a reader that allows longer lines
   std::size_t size = 0;
 
   std::string_view text() const noexcept { return {bytes.data(), size}; }
@@ -38,17 +38,17 @@ class text_source {
   text_source(text_source const&) = delete;
   text_source& operator=(text_source const&) = delete;
 
-  /// Fills the block; false at the end of the text. A last line without an end gets one. A line that fills a whole
-  /// block is cut there, and is the last thing given: it is over the limit, which is for who reads lines to say.
-  /// Throws text_error on damaged, truncated or too much text.
+  /// Fills the block; returns false at the end of the text. A last line without an end gets one. A line that fills a
+  /// whole block is cut there and ends the text: the reader of lines must refuse it. Throws text_error on damaged,
+  /// truncated or too much text.
   bool next(text_block& block);
 
-  /// How many bytes of the text are one of `marks`, line ends for example: from the size of the file and the sample
-  /// with the fewest, of those at the beginning, in the middle and at the end. Never a guess of a ratio: compressed
-  /// text counts as no longer than its file, and only its beginning is a sample. Throws as `next` does.
+  /// Returns about how many bytes of the text are one of `marks`, for example line ends. It counts in samples from the
+  /// start, the middle and the end of the file, and scales the smallest count to the file's size. It guesses no ratio:
+  /// compressed text counts as no longer than its file, and only its start is a sample. Throws as `next` does.
   std::uint64_t expect(std::string_view marks);
 
-  /// Puts text back in front of what comes next: the rest of the block that `next` gave last.
+  /// Puts text back before what comes next: the rest of the last block of `next`.
   void unread(std::string_view rest);
 
  private:
@@ -64,7 +64,7 @@ class text_source {
   bool ended_ = false;
 };
 
-/// Text of the file as a message may quote it: cut after 40 bytes, bytes that are no printable ASCII shown as `?`.
+/// Returns text of the file for a message: cut after 40 bytes, with `?` for bytes that are not printable ASCII.
 std::string quote(std::string_view text);
 
 }  // namespace lull

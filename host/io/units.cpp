@@ -27,7 +27,7 @@ constexpr std::array size_units{unit{"TiB", 1ull << 40},
                                 unit{"MB", 1'000'000},
                                 unit{"KB", 1'000},
                                 unit{"B", 1}};
-// Largest first: the order in which a printer tries them. It begins at seconds.
+// Largest first, the order in which a printer tries them. Printing starts at seconds.
 constexpr std::array duration_units{unit{"h", 3'600'000'000'000}, unit{"min", 60'000'000'000}, unit{"s", 1'000'000'000},
                                     unit{"ms", 1'000'000},        unit{"us", 1'000},           unit{"ns", 1}};
 constexpr std::span printed_units = std::span{duration_units}.subspan<2>();
@@ -48,8 +48,8 @@ unit const* find_unit(Units const& units, std::string_view name) {
   return nullptr;
 }
 
-// A decimal in front of a unit. Anything that from_chars takes but a person does not write (hexadecimal, "inf") is
-// refused by the first character.
+// A decimal before a unit. The first character excludes what from_chars takes but people do not write (hexadecimal,
+// "inf").
 struct measure {
   double number;
   std::string_view number_text;
@@ -96,7 +96,7 @@ double parse_real(std::string_view text) {
 
 std::uint64_t parse_size(std::string_view text) {
   constexpr std::string_view expected = "a size, such as 1000, 512MiB or 4GiB";
-  // Without a unit the number is taken as an integer, so that all 64 bits are exact.
+  // A number without a unit is read as an integer, so that all 64 bits are exact.
   std::uint64_t whole = 0;
   auto const read = read_number(text, whole);
   if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) return whole;

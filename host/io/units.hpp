@@ -9,7 +9,7 @@
 namespace lull {
 
 /// Quantities as people write them on a command line or in a job file. Blanks are not skipped; the whole text must be
-/// the quantity. Errors: usage_error, which says what was read and what is expected, never where (the caller knows).
+/// the quantity. Errors: usage_error, which says what was read and what is expected; the caller adds where.
 
 /// "42", "-7".
 std::int64_t parse_integer(std::string_view text);

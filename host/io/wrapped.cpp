@@ -9,7 +9,7 @@ namespace {
 
 bool begins(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
 
-/// The bytes of the first `count` characters, of which there are more.
+/// Returns the bytes of the first `count` characters; the text has more.
 std::size_t bytes_of(std::string_view text, std::size_t count) {
   std::size_t at = 0;
   for (std::size_t found = 0; found <= count; ++at) found += begins(text[at]) ? 1 : 0;
@@ -50,7 +50,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
       lines += ' ';
       ++column;
     }
-    for (; column + columns(word) > width; column = indent) {  // it stands at a line's beginning
+    for (; column + columns(word) > width; column = indent) {  // the word starts a line
       std::size_t const fits = bytes_of(word, width - column);
       lines += std::string{word.substr(0, fits)} + '\n' + std::string(indent, ' ');
       word.remove_prefix(fits);

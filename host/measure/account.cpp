@@ -10,8 +10,8 @@ namespace lull {
 namespace {
 
 constexpr std::array<std::string_view, lost_causes> cause_names{
-    "start", "drain", "host_late", "too_short", "no_job",   "starved", "phase_wait",
-    "lease", "rooms", "grain",     "held",      "withheld", "slower"};
+    "start", "drain",           "host_late", "too_short", "no_job",   "starved", "phase_wait",
+    "lease", "reserved_groups", "grain",     "held",      "withheld", "slower"};
 
 double us(double ns) { return ns / 1e3; }
 
@@ -51,7 +51,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   bubble_report const& report = *one.harvested;
   bubble_record const record = report.record();
   double const length = length_ns(one);
-  auto const of_both = [&](auto sum) { return over_machine(report, sum); };
+  auto const of_both = [&](auto sum) { return over_executor(report, sum); };
   auto const of_successor = [&](auto sum) {
     worker_report const& successor = report.successor;
     return successor.launched == 0
@@ -66,8 +66,8 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   losses lost(lost_causes);
 
   // Blocks that leave early miss the rest, unless a successor's make good for them. Those start late; until then the
-  // others may have worked, and that time stands in the sums twice. Of what they stayed behind the close no more is
-  // known than that it was not longer than the last of them.
+  // others may have worked, and that time stands in the sums twice. How long they stayed after the
+  // close is known of the last one alone.
   double const behind =
       std::max(0.0, static_cast<double>(record.last_out_ns) - static_cast<double>(one.moments.end_ns));
   // No third job makes good for a successor's.
@@ -113,25 +113,25 @@ solo_speed mixed(std::vector<task_part> const& parts) {
   if (parts.size() == 1) return parts.front().solo;
   double items = 0;
   double seconds = 0;
-  double seconds_with_rooms = 0;
+  double seconds_beside_reserved = 0;
   double waits = 0;
   for (task_part const& each : parts) {
     if (each.items == 0) continue;
-    if (each.solo.items_per_s <= 0 || each.solo.items_per_s_with_rooms <= 0) return {};
+    if (each.solo.items_per_s <= 0 || each.solo.items_per_s_beside_reserved <= 0) return {};
     double const done = static_cast<double>(each.items);
     items += done;
     seconds += done / each.solo.items_per_s;
-    seconds_with_rooms += done / each.solo.items_per_s_with_rooms;
-    waits += each.solo.wait_share * done / each.solo.items_per_s_with_rooms;
+    seconds_beside_reserved += done / each.solo.items_per_s_beside_reserved;
+    waits += each.solo.wait_share * done / each.solo.items_per_s_beside_reserved;
   }
   if (items == 0) return parts.empty() ? solo_speed{} : parts.front().solo;  // nothing was done: any speed says so
-  return {items / seconds, items / seconds_with_rooms, waits / seconds_with_rooms};
+  return {items / seconds, items / seconds_beside_reserved, waits / seconds_beside_reserved};
 }
 
 harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_speed const& solo) {
   harvest_account sum;
   bool const known = solo.items_per_s > 0;
-  double const reach = known ? std::min(1.0, solo.items_per_s_with_rooms / solo.items_per_s) : 1;
+  double const reach = known ? std::min(1.0, solo.items_per_s_beside_reserved / solo.items_per_s) : 1;
   double total_us = 0;
   losses lost_us(lost_causes);
   std::vector<double> drain;
@@ -152,7 +152,7 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
       lost_us[index_of(one.cause.value_or(lost_cause::no_job))] += length_us;
       continue;
     }
-    lost_us[index_of(lost_cause::rooms)] += length_us * (1 - reach);
+    lost_us[index_of(lost_cause::reserved_groups)] += length_us * (1 - reach);
     lost_us += us(reach) * lost_by_blocks(one, solo.wait_share);
     if (one.moments.sm_mhz) sm_mhz.push_back(*one.moments.sm_mhz);
     harvested += record.items != 0 ? 1 : 0;
@@ -173,8 +173,9 @@ harvest_account account_of(std::vector<replayed_bubble> const& bubbles, solo_spe
 
   double const worth_us = static_cast<double>(sum.items) / solo.items_per_s * 1e6;
   sum.gain.ratio = worth_us / total_us;
-  if (solo.items_per_s_with_rooms > 0) {
-    sum.gain.ratio_without_rooms = static_cast<double>(sum.items) / solo.items_per_s_with_rooms * 1e6 / total_us;
+  if (solo.items_per_s_beside_reserved > 0) {
+    sum.gain.ratio_excluding_reserved =
+        static_cast<double>(sum.items) / solo.items_per_s_beside_reserved * 1e6 / total_us;
   }
   lost_us[index_of(lost_cause::phase_wait)] = std::max(0.0, lost_us[index_of(lost_cause::phase_wait)]);
   lost_us[index_of(lost_cause::slower)] = total_us - worth_us - lost_us.sum();

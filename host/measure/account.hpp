@@ -13,9 +13,9 @@ namespace lull {
 
 /// What the task does alone: what harvest is measured by.
 struct solo_speed {
-  double items_per_s = 0;             // on all processors
-  double items_per_s_with_rooms = 0;  // with the same rooms kept off
-  double wait_share = 0;              // of its blocks' time that waiting for a phase takes there, too
+  double items_per_s = 0;                  // on all processors
+  double items_per_s_beside_reserved = 0;  // with the same reserved groups kept off
+  double wait_share = 0;                   // of its blocks' time that waiting for a phase takes there, too
 };
 
 /// What one task did in bubbles.
@@ -36,11 +36,11 @@ struct bubble_counts {
   std::optional<double> total_ms;
 };
 struct harvest_gain {
-  std::optional<double> ratio;                // against the task alone on all SMs
-  std::optional<double> ratio_without_rooms;  // against the task alone with the same rooms kept off
-  std::optional<double> solo_items_per_s;     // of the tasks alone, one after another in the shares of the harvest
-  std::optional<double> solo_jobs_per_s;      // of the only task, whole jobs
-  std::optional<std::uint64_t> taken_bytes;   // at most, of the machine's memory, by a job of each task
+  std::optional<double> ratio;                     // against the task alone on all SMs
+  std::optional<double> ratio_excluding_reserved;  // against the task alone with the same reserved groups kept off
+  std::optional<double> solo_items_per_s;          // of the tasks alone, one after another in the shares of the harvest
+  std::optional<double> solo_jobs_per_s;           // of the only task, whole jobs
+  std::optional<std::uint64_t> taken_bytes;        // at most, of the machine's memory, by a job of each task
   // Of the SMs: alone, by the driver; in bubbles with side work, by the device's own counters. At the power limit a
   // training GPU runs slower than one that does side work alone, and so does the side work in its bubbles.
   std::optional<double> solo_sm_mhz;

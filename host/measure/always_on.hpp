@@ -23,7 +23,7 @@ namespace lull {
 /// code for this machine.
 class always_on {
  public:
-  always_on(executor& machine, task_owner& owner, results_kept kept);
+  always_on(executor& executor, task_owner& owner, results_kept kept);
   ~always_on();
   always_on(always_on const&) = delete;
   always_on& operator=(always_on const&) = delete;
@@ -48,9 +48,9 @@ class always_on {
   void one_round();
   void ask(position at);
   mapped_memory word(std::uint32_t step) const { return {extents_.host() + step, extents_.device() + step}; }
-  std::uint64_t read_extent(std::uint32_t step) const { return machine_.load_mapped(word(step).host); }
+  std::uint64_t read_extent(std::uint32_t step) const { return executor_.load_mapped(word(step).host); }
 
-  executor& machine_;
+  executor& executor_;
   task_owner& owner_;
   results_kept const kept_;
   same_result same_;

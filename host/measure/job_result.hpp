@@ -34,7 +34,7 @@ struct ended_task {
   std::optional<std::vector<std::string>> written = {};  // by a job that finished before another began, as lines
 };
 
-/// What is said of a task that finished with such a number of failures.
+/// Returns the message about a task that finished with such a number of failures.
 inline std::string named_failures(std::uint64_t failures) {
   return "its results name " + std::to_string(failures) + (failures == 1 ? " failure" : " failures");
 }

@@ -36,9 +36,9 @@ lost_cause cause_of(counted why) noexcept;
 /// Chunks that were done in bubbles; nothing where the record of one is missing.
 std::optional<std::uint64_t> chunks_of(std::vector<replayed_bubble> const& bubbles);
 
-/// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host runs ahead of
-/// the device by 0.3 s or some bubbles at most; `stop` is asked before each gap. `marks_steps`: each iteration is a
-/// step of `side`, and the last one is skipped.
+/// Enqueues iterations of the plan and waits for their end; with `side`, its gaps are bubbles. The host
+/// enqueues at most 0.3 s or some bubbles more than the device has done; `stop` is asked before each gap.
+/// `marks_steps`: each iteration is a step of `side`, and the last one is skipped.
 replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterations, runtime* side,
                 std::function<bool()> const& stop, bool marks_steps = false);
 

@@ -13,7 +13,7 @@ bool same_result::holds_for(task_owner const& owner) {
   std::size_t index = 0;
   for (task_array const& each : owner.arrays()) {
     read_.resize(each.array.bytes());
-    machine_.read(read_.data(), each.memory, read_.size());
+    executor_.read(read_.data(), each.memory, read_.size());
     if (is_first) first_.push_back(read_);
     same = same && first_.at(index++) == read_;
   }
@@ -25,7 +25,7 @@ same_result::verdict same_result::verify(task_owner& owner) const {
   if (seen_ == 0) throw usage_error{"there is no result to verify: no job has finished"};
   std::size_t index = 0;
   for (task_array const& each : owner.arrays())
-    machine_.write(each.memory, first_.at(index++).data(), each.array.bytes());
+    executor_.write(each.memory, first_.at(index++).data(), each.array.bytes());
   verification const first = owner.verify();
   if (unlike_ == 0) return {first.ok, first};
   std::string const others =

@@ -17,7 +17,7 @@ enum class results_kept { none, all };
 /// them on the host. One thread at a time.
 class same_result {
  public:
-  explicit same_result(executor& machine) : machine_(machine) {}
+  explicit same_result(executor& executor) : executor_(executor) {}
 
   /// Reads the arrays of a job that has finished. True: it is the first, or like it.
   bool holds_for(task_owner const& owner);
@@ -31,7 +31,7 @@ class same_result {
  private:
   using bytes = std::vector<unsigned char>;
 
-  executor& machine_;
+  executor& executor_;
   std::vector<bytes> first_;  // (arrays,)
   bytes read_;
   std::uint64_t seen_ = 0;

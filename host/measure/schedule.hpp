@@ -13,7 +13,7 @@ namespace lull {
 /// one_forward_one_backward: PipeDream-Flush (Narayanan et al., SC 2021, section 2.2.1, figure 4; the order is
 /// PipeDream's, SOSP 2019): min(stages - 1 - stage, micro-batches) forwards, then forward and backward in turn, then
 /// the backwards left over.
-/// interleaved: a stage holds two virtual stages of the model, the second as far behind the first as there are stages,
+/// interleaved: a stage holds two virtual stages of the model, the second as many stages later as there are stages,
 /// and does a group of `stages` micro-batches with one before it goes on with the other (Narayanan et al., SC 2021,
 /// section 2.2.2; the order is Megatron-LM's).
 ///
@@ -82,8 +82,8 @@ struct stage_plan {
 };
 
 /// Simulates the whole pipeline: a stage does its segments in the schedule's order, each as soon as the stage is free
-/// and the micro-batch is there (a forward from the virtual stage before, a backward from the virtual stage behind);
-/// transfers take no time. Errors: usage_error for a shape outside its limits or a stage that is not there.
+/// and the micro-batch is there (a forward from the virtual stage before, a backward from the virtual stage that
+/// follows); transfers take no time. Errors: usage_error for a shape outside its limits or a stage that is not there.
 stage_plan plan_stage(schedule_shape const& shape, std::uint32_t stage);
 
 std::chrono::nanoseconds max_gap(stage_plan const& plan) noexcept;  // 0 if there is none

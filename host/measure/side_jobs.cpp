@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 constexpr auto look_again = 200us;
 constexpr std::chrono::nanoseconds long_bubble = 25ms;  // of those that jobs are run to their end in
 constexpr std::chrono::nanoseconds max_bubble = 1s;     // where chunks are longer than that
-constexpr auto max_goodbye = 10s;
 
 }  // namespace
 
@@ -32,7 +31,7 @@ side_jobs::~side_jobs() { ending_ = stopping_ = true; }
 
 void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
   for (side_task_asked& each : tasks) {
-    auto made = std::make_unique<task>(std::move(each.name), side_.machine());
+    auto made = std::make_unique<task>(std::move(each.name), executor_of(side_));
     made->saves = std::move(each.saves);
     made->max_rounds = each.owners.front()->max_rounds();
     for (auto& owner : each.owners) {
@@ -40,7 +39,7 @@ void side_jobs::submit_all(std::vector<side_task_asked> tasks) {
       what.name = made->name;
       what.priority = each.priority;
       made->jobs.push_back({std::make_unique<hosted_job>(
-          side_.machine(), hosted_task{std::move(what), std::move(owner), made->saves}, log_)});
+          executor_of(side_), hosted_task{std::move(what), std::move(owner), made->saves}, log_)});
     }
     tasks_.push_back(std::move(made));
   }
@@ -57,8 +56,9 @@ void side_jobs::submit(task::one& which, hosted_job::from begin) {
 
 void side_jobs::serve() {
   try {
-    side_.machine().adopt_thread();
-    for (auto give_up = std::chrono::steady_clock::now() + max_goodbye;; std::this_thread::sleep_for(look_again)) {
+    executor_of(side_).adopt_thread();
+    for (auto give_up = std::chrono::steady_clock::now() + hosted_job::max_end_wait;;
+         std::this_thread::sleep_for(look_again)) {
       bool const ending = ending_;
       bool const stopping = stopping_;
       std::size_t left = 0;
@@ -68,7 +68,7 @@ void side_jobs::serve() {
       left_ = left;
       if (ending && left == 0) return;
       auto const now = std::chrono::steady_clock::now();
-      if (!stopping || reading_.valid()) give_up = now + max_goodbye;
+      if (!stopping || reading_.valid()) give_up = now + hosted_job::max_end_wait;
       if (now >= give_up)
         throw limit_error{
             "a job did not end within 10 s of being cancelled: a chunk takes longer than that, or has no end; a "
@@ -112,7 +112,7 @@ bool side_jobs::look_after(std::size_t index, task::one& one, bool ending, bool 
 bool side_jobs::read_results(task& of, task::one& one, bool ending) {
   if (!reading_.valid() && std::exchange(one.is_to_be_read, false)) {
     reading_ = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
-      side_.machine().adopt_thread();
+      executor_of(side_).adopt_thread();
       if (follows) of.written = owner.write();
       of.figures = owner.figures();  // which may come of what was read for writing
     });

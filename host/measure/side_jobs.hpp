@@ -82,13 +82,13 @@ class side_jobs {
 
  private:
   struct task {
-    task(std::string its_name, executor& machine) : name(std::move(its_name)), same(machine) {}
+    task(std::string its_name, executor& executor) : name(std::move(its_name)), same(executor) {}
 
     std::string name;
     std::shared_ptr<checkpoints> saves;
     same_result same;
     std::uint64_t max_rounds = 0;
-    bool closed = false;        // no job of it any more
+    bool closed = false;        // no further job of it
     bool has_finished = false;  // a job of it; what the first found:
     std::vector<task_figure> figures;
     std::optional<std::vector<std::string>> written;  // its lines, where another was to follow it

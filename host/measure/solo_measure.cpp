@@ -10,14 +10,14 @@ constexpr std::uint64_t min_rounds = 20;  // of a job that did not end: what is 
 
 }  // namespace
 
-solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about,
+solo_measure measure_solo(executor& executor, task_owner& owner, std::chrono::nanoseconds about,
                           stop_question const& stop) {
   solo_measure sum;
   auto const begin = std::chrono::steady_clock::now();
   for (bool again = true; again;) {
     // A problem shows again, and is told, when the task runs in bubbles.
     std::vector<solo_task> const task{{owner.describe(), &owner}};
-    solo_run const one = run_solo(machine, task, {.at_most = about - sum.elapsed, .stop = stop}).front();
+    solo_run const one = run_solo(executor, task, {.at_most = about - sum.elapsed, .stop = stop}).front();
     sum.elapsed = std::chrono::steady_clock::now() - begin;
     owner.reset();
     sum.all += one;

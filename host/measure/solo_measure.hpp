@@ -19,7 +19,7 @@ struct solo_measure {
 };
 
 /// From the start each time, for about that long; resets the task at the end.
-solo_measure measure_solo(executor& machine, task_owner& owner, std::chrono::nanoseconds about,
+solo_measure measure_solo(executor& executor, task_owner& owner, std::chrono::nanoseconds about,
                           stop_question const& stop);
 
 /// Whole jobs; nothing where nobody knows how long one is.

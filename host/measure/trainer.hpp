@@ -43,7 +43,7 @@ class stage_trainer {
   /// How a segment is made, for the report.
   virtual std::string describe() const = 0;
 
-  /// Room for the stamps of a replay; the host then runs ahead of the device, as a trainer's does.
+  /// Makes room for the stamps of a replay; then the host enqueues without waiting, as a trainer's does.
   virtual void begin_replay(std::size_t iterations, std::size_t waits) = 0;
   virtual void begin_iteration() = 0;          // enqueue
   virtual void work(segment const& what) = 0;  // enqueue

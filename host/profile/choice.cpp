@@ -27,7 +27,7 @@ void note_free(idle_time& into, std::optional<std::uint64_t> bytes) {
   if (bytes) into.min_free_bytes = std::min(into.min_free_bytes.value_or(*bytes), *bytes);
 }
 
-/// Of the time of bubbles so long.
+/// Returns the harvest as a share of the time of bubbles of this length.
 double harvest_in(std::vector<in_bubbles> const& known, std::chrono::nanoseconds length) {
   auto const ns = [](std::chrono::nanoseconds of) { return static_cast<double>(of.count()); };
   auto const share = [](in_bubbles const& of) { return std::clamp(of.harvest.value_or(0), 0.0, 1.0); };
@@ -41,19 +41,19 @@ double harvest_in(std::vector<in_bubbles> const& known, std::chrono::nanoseconds
   return share(*shorter) + way * (share(*longer) - share(*shorter));
 }
 
-/// The share of steps in which it may run.
+/// Returns the share of steps in which side work may run.
 double allowed(std::optional<double> slowdown, double max_slowdown) {
   return max_slowdown != 0 && slowdown.value_or(0) > max_slowdown ? max_slowdown / *slowdown : 1;
 }
 
-/// By what the prospects are compared.
+/// Returns the measure by which the prospects are compared.
 std::optional<double> prospect::*measure_of(machine_profiles const& known) {
   auto const has = [&](auto which) {
     return std::all_of(known.works.begin(), known.works.end(), [&](auto const& of) { return (of.*which).has_value(); });
   };
   if (has(&work_profile::jobs_per_s)) return &prospect::jobs_per_s;
   if (!has(&work_profile::items_per_s))
-    throw usage_error{"of a task it is not known how fast it is alone: profile it again"};
+    throw usage_error{"the profile of a task does not say how fast it is alone: profile it again"};
   for (work_profile const& each : known.works) {
     if (each.task != known.works.front().task) {
       throw usage_error{"the tasks " + known.works.front().label + " and " + each.label +
@@ -81,7 +81,7 @@ idle_time read_idle_time(std::string const& path) {
     for (json const& gate : list(all, "gates")) {
       for (json const& one : list(gate, "sites")) {
         auto const us = number(one, "p50_us", 0, max_us);
-        auto const share = number(one, "share", 0, 1.01);  // of rounding
+        auto const share = number(one, "share", 0, 1.01);  // 1.01 allows for rounding
         if (us && share) found.sites.push_back({std::chrono::nanoseconds{std::llround(1e3 * *us)}, *share});
         note_free(found, count(one, "min_free_bytes"));
       }
@@ -99,7 +99,7 @@ std::vector<prospect> prospects_of(machine_profiles const& known, idle_time cons
   std::vector<prospect> found;
   for (std::size_t i = 0; i < known.works.size(); ++i) {
     work_profile const& work = known.works[i];
-    std::optional<double> const slowdown = supposed_slowdown(work);
+    std::optional<double> const slowdown = slowdown_to_assume(work);
     double used = 0;  // of the trainer's time
     for (idle_time::site const& each : idle.sites) used += each.share * harvest_in(work.lengths, each.typical);
     used = std::min(used, 1.0) * allowed(slowdown, within.max_slowdown);
@@ -108,7 +108,7 @@ std::vector<prospect> prospects_of(machine_profiles const& known, idle_time cons
     if (work.jobs_per_s) one.jobs_per_s = used * *work.jobs_per_s;
     if (work.machine_bytes && idle.min_free_bytes) {
       std::uint64_t const free = *idle.min_free_bytes - std::min(*idle.min_free_bytes, within.reserve_bytes);
-      one.fits = *work.machine_bytes <= free - free / 16;  // as a task's own check
+      one.fits = *work.machine_bytes <= free - free / 16;  // as a task's own check does
     }
     found.push_back(one);
   }

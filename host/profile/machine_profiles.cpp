@@ -55,7 +55,7 @@ work_profile work_of(json const& one) {
   return found;
 }
 
-/// Of several profiles of a task, those options are told in which they differ.
+/// Labels several profiles of a task by the options in which they differ.
 void label(std::vector<work_profile>& works, std::vector<options> const& of) {
   for (std::size_t i = 0; i < works.size(); ++i) {
     works[i].label = works[i].task;
@@ -94,7 +94,7 @@ machine_profiles read_profiles(std::string const& path) {
   });
 }
 
-std::optional<double> supposed_slowdown(work_profile const& of) {
+std::optional<double> slowdown_to_assume(work_profile const& of) {
   std::optional<double> most;
   for (auto const& length : of.lengths) {
     if (!length.slowdown) continue;
@@ -105,12 +105,12 @@ std::optional<double> supposed_slowdown(work_profile const& of) {
   return most;
 }
 
-std::string suppose(runtime& side, machine_profiles const& known) {
+std::string assume_slowdown(runtime& side, machine_profiles const& known) {
   if (known.version != LULL_VERSION) {
     return "the profiles are of Lull " + known.version + ", and this is " LULL_VERSION "; profile the tasks again";
   }
-  bool const on_gpu = side.machine().kind() == executor_kind::cuda;
-  std::string const here = on_gpu ? side.machine().place().gpu : "";
+  bool const on_gpu = executor_of(side).kind() == executor_kind::cuda;
+  std::string const here = on_gpu ? executor_of(side).place().gpu : "";
   if (known.executor != (on_gpu ? "cuda" : "threads") || known.gpu != here) {
     auto const name = [](std::string const& executor, std::string const& gpu) {
       return executor == "threads" ? "CPU threads" : gpu.empty() ? "a GPU whose name is not known" : "an " + gpu;
@@ -120,10 +120,10 @@ std::string suppose(runtime& side, machine_profiles const& known) {
   }
   std::map<std::string, double> most;
   for (work_profile const& each : known.works) {
-    if (auto const slowdown = supposed_slowdown(each)) most[each.task] = std::max(most[each.task], *slowdown);
+    if (auto const slowdown = slowdown_to_assume(each)) most[each.task] = std::max(most[each.task], *slowdown);
   }
   try {
-    for (auto const& [name, slowdown] : most) side.suppose(name, slowdown);
+    for (auto const& [name, slowdown] : most) side.steps().assume_slowdown(name, slowdown);
   } catch (limit_error const& wrong) {
     return wrong.what();
   }

@@ -53,7 +53,7 @@ void hand_over(bubble_summary const& sum, std::string const& path,
   } catch (std::exception const& problem) {
     try {
       say(std::string{"the bubble report was not written: "} + problem.what());
-    } catch (...) {  // a log callback that throws has nobody to tell
+    } catch (...) {  // a log callback that throws cannot be told
     }
   }
 }

@@ -11,7 +11,7 @@ latest_bubble drawn(bubble_report const& bubble, std::size_t site) {
       .site = site, .opened_ns = bubble.opened_ns, .length_ns = bubble.length.count(), .host_ahead = bubble.host_ahead};
   bubble_record const record = bubble.record();
   if (record.blocks == 0) return one;
-  // The record's clock is the device's own: only what passed since the opening can be carried over.
+  // The record's clock is the device's: only the time since the opening can be used here.
   one.work_from_ns = static_cast<std::int64_t>(record.in_ns / record.blocks);
   one.work_until_ns = std::max(one.work_from_ns, static_cast<std::int64_t>(record.last_out_ns - record.opened_ns));
   return one;
@@ -72,7 +72,7 @@ void bubble_summary::add(bubble_report const& bubble) {
     site.side.chunks += record.chunks;
     site.side.handed_back += record.handed_back;
     site.side.lease_exits += record.lease_blocks;
-    site.side_ns += over_machine(bubble, &bubble_record::stay_ns);
+    site.side_ns += over_executor(bubble, &bubble_record::stay_ns);
   }
   if (bubble.length.count() <= 0) {
     ++site.unknown;

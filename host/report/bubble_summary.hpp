@@ -21,11 +21,11 @@
 
 namespace lull {
 
-/// What a harvest is assumed to bring: of each bubble that is worth it, its length less what starting and draining a
-/// worker cost. These are the slowest p50 of the three tasks of docs/results/yield.json (`start_p50`: compute 6.1
-/// to 6.3 µs, streaming 7.9 to 8.9, PageRank 7.6 to 9.0; `drain_p50`: 3.6 to 3.8, 6.5 to 6.7, 7.3 to 7.5), rounded up.
-/// It is GPU time on the SMs that workers may use: SMs that are kept off as rooms, and what a task runs slower beside
-/// training, are not in it.
+/// The assumptions for an estimated harvest: each bubble that is worth it brings its length less the cost of starting
+/// and draining a worker. The costs are the slowest p50 of the three tasks of docs/results/yield.json, rounded up
+/// (`start_p50`: compute 6.1 to 6.3 µs, streaming 7.9 to 8.9, PageRank 7.6 to 9.0; `drain_p50`: 3.6 to 3.8, 6.5 to 6.7,
+/// 7.3 to 7.5). The estimate is GPU time on the SMs that workers may use. It excludes reserved SMs, and does not
+/// include that tasks run slower beside training.
 struct harvest_assumptions {
   std::chrono::nanoseconds worth = default_min_bubble;
   std::chrono::nanoseconds start = std::chrono::microseconds{9};
@@ -33,25 +33,25 @@ struct harvest_assumptions {
 };
 
 struct summary_settings {
-  bool cpu_time = false;  // threads stand for a GPU, and every form of the report says so
+  bool cpu_time = false;  // times are of CPU threads, and every form of the report says so
   harvest_assumptions harvest = {};
 };
 
-/// The idle time of one site of one gate, or of all sites of a gate together. What is not known is nothing, never 0.
+/// The idle time of one site of one gate, or of all sites of a gate together. An unknown value is nothing, never 0.
 struct site_summary {
   std::uint32_t gate = 0;
-  std::string site;                 // empty: all of the gate
-  std::uint64_t bubbles = 0;        // of known length; all below but `unknown` and `side` is over these
+  std::string site;                 // empty: the whole gate
+  std::uint64_t bubbles = 0;        // of known length; all below except `unknown` and `side` is over these
   std::uint64_t unknown = 0;        // bubbles whose length is not known
-  std::chrono::nanoseconds p50{0};  // within length_histogram::relative_error; so too p99
+  std::chrono::nanoseconds p50{0};  // within length_histogram::relative_error, as is p99
   std::chrono::nanoseconds p99{0};
   std::chrono::nanoseconds longest{0};
   std::chrono::nanoseconds total{0};
 
   std::optional<std::chrono::nanoseconds> observed{};  // from the gate's first opening to its last close
   std::optional<double> share{};                       // of the time observed that was idle here
-  std::optional<double> host_ahead{};                  // share of the bubbles of which it is known
-  /// The least that the device had free behind a bubble, where it was looked at, whatever the bubble's length.
+  std::optional<double> host_ahead{};                  // share of the bubbles for which it is known
+  /// The device's smallest free memory at the end of a bubble of any length, where it was read.
   std::optional<std::uint64_t> min_free_bytes{};
 
   std::uint64_t worth_it = 0;                    // bubbles
@@ -59,17 +59,17 @@ struct site_summary {
   std::optional<double> harvestable_a_second{};  // s of GPU time in a second of the time observed
   std::optional<double> harvestable_of_idle{};   // share of `total`
 
-  /// What a harvest did bring, where one was on.
+  /// What a harvest brought, if it was on.
   struct side_work {
     std::uint64_t bubbles = 0;         // in which a block found a chunk
     std::chrono::nanoseconds time{0};  // GPU time: first chunk → leaving, summed over blocks, by blocks launched
-    std::optional<double> of_idle{};   // share of `total`; may pass 1 by what blocks stayed beyond the close
+    std::optional<double> of_idle{};   // share of `total`; may exceed 1 by the time of blocks after the close
     std::uint64_t items = 0;
     std::uint64_t chunks = 0;
     std::uint64_t handed_back = 0;  // chunks
     std::uint64_t lease_exits = 0;  // blocks that left by their lease
-    /// How long workers stood on the device before bubbles opened, in all; while one does, kernels of training may
-    /// start later (docs/decisions/armed-late.md).
+    /// The total time that workers waited on the device before bubbles opened; meanwhile kernels of training may start
+    /// later (docs/decisions/armed-late.md).
     std::chrono::nanoseconds waited{0};
   } side{};
 };
@@ -79,7 +79,7 @@ struct latest_bubble {
   std::size_t site = 0;  // index in names()
   std::int64_t opened_ns = 0;
   std::int64_t length_ns = 0;
-  // Since the opening: mean first chunk → last block out; none worked: both 0.
+  // Since the opening: mean first chunk → last block out; both 0 if no block worked.
   std::int64_t work_from_ns = 0;
   std::int64_t work_until_ns = 0;
   std::optional<bool> host_ahead{};
@@ -89,16 +89,16 @@ struct latest_bubble {
 struct reserved_processors {
   int processors = 0;   // of the machine
   int for_workers = 0;  // the others are reserved
-  /// How often a further group was reserved, because a kernel of training had waited for side work.
+  /// How often a further group was reserved because a kernel of training had waited for side work.
   std::uint64_t groups_added = 0;
-  std::string last_added_at{};  // in which site's bubble that was last
+  std::string last_added_at{};  // the site whose bubble was the last cause
 };
 
-/// Sums up bubbles as they come, however many: per site a histogram of lengths and some sums, and the latest bubbles
-/// one by one. At most about 12 MB. Not thread-safe.
+/// Sums up any number of bubbles as they come: for each site a histogram of lengths and some sums, and the latest
+/// bubbles one by one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
  public:
-  /// A site at two gates is two; further ones of a gate are summed up as one.
+  /// A site at two gates counts twice; further sites of a gate are summed up as one.
   static constexpr std::size_t max_sites = 256;
   static constexpr std::string_view other_sites = "(other sites)";
   static constexpr std::size_t max_latest = 65'536;  // bubbles for a trace
@@ -114,21 +114,21 @@ class bubble_summary {
   void tell(gpu_summary const& now) { gpu_ = now; }
   std::optional<gpu_summary> const& gpu() const noexcept { return gpu_; }
   void tell(step_report const& now) { steps_ = now; }
-  /// The trainer's; none were marked if `begun` is 0.
+  /// Returns the trainer's steps; none were marked if `begun` is 0.
   step_report const& steps() const noexcept { return steps_; }
   std::uint64_t seen() const noexcept { return seen_; }  // all that were added
   std::uint64_t in_other_sites() const noexcept { return in_other_sites_; }
 
-  /// By gate, and at each in the order in which they were first seen.
+  /// Returns the sites by gate, and at each in the order in which they were first seen.
   std::vector<site_summary> sites() const;
-  /// Each gate's sites together, ascending.
+  /// Returns each gate's sites together, ascending.
   std::vector<site_summary> gates() const;
 
-  /// Gate and name of each site, as `latest_bubble::site` counts them.
+  /// Returns gate and name of each site, as `latest_bubble::site` counts them.
   std::vector<std::pair<std::uint32_t, std::string>> names() const;
-  /// Bubbles of known length and moment, by the moment of opening.
+  /// Returns bubbles of known length and moment, by the moment of opening.
   std::vector<latest_bubble> latest() const;
-  /// Bubbles that are in the figures, but not, or no longer, in `latest`.
+  /// Returns the number of bubbles that are in the figures but not, or no longer, in `latest`.
   std::uint64_t not_latest() const noexcept;
 
  private:
@@ -155,7 +155,7 @@ class bubble_summary {
   };
 
   std::size_t find(bubble_report const& bubble);
-  /// Each gate's sites together, by gate.
+  /// Returns each gate's sites together, by gate.
   std::map<std::uint32_t, site_state> by_gate() const;
   static site_summary figures_of(site_state const& of, site_state const& all_of_gate);
 

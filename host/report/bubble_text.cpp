@@ -22,13 +22,13 @@ constexpr std::size_t share_width = 8;
 constexpr std::size_t rate_width = 11;
 constexpr std::size_t items_width = 14;
 
-/// In exactly as many columns, on one line.
+/// Fits the text into exactly this many columns, on one line.
 std::string left(std::string text, std::size_t width) {
   text = shortened(std::move(text), width);
   return text + std::string(width - columns(text), ' ');
 }
 
-/// A word of the table and what it means, below one another.
+/// Returns a word of the table and its meaning, one below the other.
 std::string meaning(std::string const& word, std::string const& what) {
   return "  " + left(word, meaning_width) + wrapped(what, width, 2 + meaning_width);
 }
@@ -56,7 +56,7 @@ std::string row(site_summary const& of) {
          right_aligned(percent(of.harvestable_of_idle), share_width) + "\n";
 }
 
-/// On threads there is no GPU whose time it could be.
+/// Returns "GPU time", or CPU time on threads.
 std::string_view time_of_work(bubble_summary const& sum) { return sum.settings().cpu_time ? "time" : "GPU time"; }
 
 std::string side_heading(std::string_view time_of_work) {
@@ -77,7 +77,7 @@ std::string side_row(site_summary const& of) {
                                        : "");
 }
 
-/// Empty where it is not known.
+/// Returns nothing if unknown.
 std::string free_memory_line(site_summary const& gate, std::vector<site_summary> const& sites) {
   site_summary const* least = nullptr;
   site_summary const* most = nullptr;
@@ -116,7 +116,7 @@ std::string gate_table(site_summary const& all, std::vector<site_summary> const&
   return text + "\n";
 }
 
-/// Empty where side work has all SMs.
+/// Returns nothing if side work has all SMs.
 std::string reserved(bubble_summary const& sum) {
   auto const& told = sum.reserved();
   if (!told || told->for_workers == told->processors) return {};
@@ -131,13 +131,13 @@ std::string reserved(bubble_summary const& sum) {
   return wrapped(text, width) + "\n";
 }
 
-/// Such as "1410 to 1980 MHz (1730 in the mean)".
+/// Returns for example "1410 to 1980 MHz (1730 in the mean)".
 std::string spread(gpu_summary::spread const& of, std::string const& unit) {
   std::string const range = formatted("%.0f", of.least()) + " to " + formatted("%.0f ", of.most()) + unit;
   return range + formatted(" (%.0f in the mean)", of.mean());
 }
 
-/// Empty where nobody could tell.
+/// Returns nothing if unknown.
 std::string gpu(bubble_summary const& sum) {
   auto const& told = sum.gpu();
   if (!told) return {};
@@ -158,13 +158,13 @@ std::string gpu(bubble_summary const& sum) {
          "\n";
 }
 
-/// Empty where there is no bound on slowdown.
+/// Returns nothing without a bound on slowdown.
 std::string bound(bubble_summary const& sum) {
   std::string const text = bound_text(sum.steps());
   return text.empty() ? text : wrapped(text + ".", width) + "\n";
 }
 
-/// All gates together.
+/// The sum over all gates.
 struct summed {
   std::chrono::nanoseconds idle{0};
   std::chrono::nanoseconds harvestable{0};

@@ -8,7 +8,7 @@
 namespace lull {
 namespace {
 
-/// The figures of a gate stand in the name of its track. They are of all its bubbles, shown or not.
+/// The name of a gate's track holds the gate's figures, over all its bubbles, shown or not.
 std::string track_of(site_summary const& gate) {
   std::string text = "gate " + std::to_string(gate.gate) + ": " + std::to_string(gate.bubbles) + " bubbles";
   if (gate.share) {

@@ -8,7 +8,7 @@
 namespace lull {
 namespace {
 
-// What is used of NVML's C interface (NVIDIA, NVML API Reference Manual), so that its header is not needed.
+// The used part of NVML's C interface (NVIDIA, NVML API Reference Manual), so that its header is not needed.
 using nvml_device = void*;
 constexpr int nvml_success = 0;
 constexpr int clock_sm = 1;

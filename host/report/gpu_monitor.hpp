@@ -10,13 +10,13 @@
 
 namespace lull {
 
-/// What a GPU does at one moment. What the driver does not tell is nothing.
+/// What a GPU does at one moment. What the driver does not report has no value.
 struct gpu_state {
   std::optional<double> sm_mhz;
   std::optional<double> memory_mhz;
   std::optional<double> power_w;
   std::optional<double> temperature_c;
-  std::optional<bool> power_capped;  // the power limit holds the clocks down
+  std::optional<bool> power_capped;  // the power limit lowers the clocks
 
   bool operator==(gpu_state const&) const = default;
 };
@@ -26,18 +26,18 @@ struct gpu_description {
   std::optional<std::string> driver;
   std::optional<double> sm_max_mhz;
   std::optional<double> memory_max_mhz;
-  std::optional<double> power_limit_w;  // that is enforced now
-  gpu_state state;                      // when it was described, or over a run where that was sampled
+  std::optional<double> power_limit_w;  // the one enforced now
+  gpu_state state;                      // when it was described, or over a sampled run
 };
 
-/// Clocks and power of one GPU, by NVML. The library is loaded when asked for, so that nothing of the driver is needed
-/// to build, link or start; where it or the GPU is missing, or NVML says no, fields are nothing and no call throws.
-/// Calls take up to milliseconds, so no thread that a trainer waits for makes them. Safe to call from several threads.
+/// Reads clocks and power of one GPU by NVML. The library is loaded at run time, so building, linking and starting need
+/// nothing of the driver. If the library or the GPU is missing, or NVML fails, fields have no value and no call throws.
+/// Calls take up to milliseconds, so no thread that a trainer waits for makes them. Thread-safe.
 class gpu_monitor {
  public:
   static constexpr char const* nvml = "libnvidia-ml.so.1";
 
-  /// `pci_bus_id` as cudaDeviceGetPCIBusId gives it (NVML counts devices otherwise than CUDA does); empty: the first.
+  /// `pci_bus_id` as from cudaDeviceGetPCIBusId, because NVML numbers devices differently from CUDA; empty: the first.
   explicit gpu_monitor(std::string const& pci_bus_id = {}, std::string const& library = nvml);
   ~gpu_monitor();
   gpu_monitor(gpu_monitor const&) = delete;
@@ -46,14 +46,14 @@ class gpu_monitor {
   bool available() const noexcept { return library_ != nullptr; }
   std::optional<gpu_description> describe() const;  // nothing if not available
   gpu_state sample() const;
-  std::optional<double> power_limit_w() const;  // that is enforced now
+  std::optional<double> power_limit_w() const;  // the one enforced now
 
  private:
   struct library;
   std::unique_ptr<library> library_;
 };
 
-/// What a GPU did over a run, from samples at equal distances.
+/// What a GPU did during a run, from samples at equal intervals.
 struct gpu_summary {
   class spread {
    public:
@@ -80,7 +80,7 @@ struct gpu_summary {
   spread sm_mhz;
   spread power_w;
   spread temperature_c;
-  spread power_capped;  // 1 where the power limit held the clocks down, else 0
+  spread power_capped;  // 1 if the power limit lowered the clocks, else 0
   std::optional<double> power_limit_w;
 
   void add(gpu_state const& now) noexcept {

@@ -6,11 +6,11 @@
 
 namespace lull {
 
-/// Lengths in ns, as many as there are, in at most 22 KB: every octave has 64 buckets of equal width. Lengths from 2^47
-/// ns (39 hours) on share the last one. Not thread-safe.
+/// Any number of lengths in ns, in at most 22 KB: every octave has 64 buckets of equal width. Lengths from 2^47 ns (39
+/// hours) on share the last bucket. Not thread-safe.
 class length_histogram {
  public:
-  /// How far a percentile may be off: half a bucket.
+  /// The largest relative error of a percentile: half a bucket.
   static constexpr double relative_error = 1.0 / 128;
 
   void add(std::uint64_t ns);
@@ -18,9 +18,9 @@ class length_histogram {
 
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t max_ns() const noexcept { return longest_; }
-  /// By nearest rank (the smallest length that at least `per_mille` thousandths do not exceed), within the relative
-  /// error, and exact where it is the shortest or the longest: so the p99 of ten lengths is their maximum. 0 where
-  /// there are none.
+  /// Returns a percentile by nearest rank (the smallest length that at least `per_mille` thousandths do not exceed),
+  /// within the relative error. The shortest and the longest are exact: so the p99 of ten lengths is their maximum. 0
+  /// without lengths.
   std::uint64_t percentile_ns(std::uint32_t per_mille) const noexcept;  // 1 to 1000
 
  private:

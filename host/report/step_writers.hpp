@@ -7,11 +7,11 @@
 
 namespace lull {
 
-/// What a bound on slowdown did, in one sentence without a full stop; empty where there is none.
+/// Returns what a bound on slowdown did, in one sentence without a full stop; empty without a bound.
 std::string bound_text(step_report const& steps);
 
-/// An object: "marked", "timed", "mean_ms", "max_slowdown_pct", "withheld", "chance", "slowdown_pct", "ci95_pct",
-/// "noise_pct", "steps_to_know". What is not known is null, never 0.
+/// Returns an object: "marked", "timed", "mean_ms", "max_slowdown_pct", "withheld", "chance", "slowdown_pct",
+/// "ci95_pct", "noise_pct", "steps_to_know". An unknown value is null, never 0.
 std::string step_json(step_report const& steps);
 
 }  // namespace lull

@@ -12,7 +12,7 @@ struct time_unit {
   std::string_view name;
 };
 
-/// The unit in which a span of this length reads best.
+/// Returns the unit in which a time of this length reads best.
 time_unit unit_for(double span_ns) {
   if (span_ns >= 2e9) return {1e9, "s"};
   if (span_ns >= 2e6) return {1e6, "ms"};

@@ -6,17 +6,17 @@
 
 namespace lull {
 
-/// Said wherever times of the threads executor are shown.
+/// Shown wherever times of the threads executor are.
 inline constexpr std::string_view cpu_time_note =
     "Times are those of CPU threads that stand for a GPU: no measure of one.";
 
-/// For people, three to four digits: "1.02 ms", "412.0 ns", "0".
+/// Returns a time for people, with three to four digits: "1.02 ms", "412.0 ns", "0".
 std::string time_text(double ns);
 
-/// By printf's format for one double.
+/// Formats one double as printf does.
 std::string formatted(char const* format, double value);
 
-/// Of a share, 1 being all: "0.12 %", "12.3 %".
+/// Returns a share, 1 being all: "0.12 %", "12.3 %".
 std::string percent_text(double share);
 
 }  // namespace lull

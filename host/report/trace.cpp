@@ -19,7 +19,7 @@ std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Times are µs with three decimals: as a double, ns would be lost in a trace of hours.
+// Times are µs with three decimals: a double would lose ns in a trace of hours.
 std::string microseconds(std::int64_t ns) {
   std::string const fraction = std::to_string(1000 + ns % 1000).substr(1);
   return std::to_string(ns / 1000) + "." + fraction;

@@ -7,8 +7,8 @@
 
 namespace lull {
 
-/// Random lengths between two, log-uniform: as many fall between 50 and 500 us as between 0.5 and 5 ms. The same seed
-/// draws the same.
+/// Random lengths between two limits, log-uniform: as many between 50 and 500 us as between 0.5 and 5 ms. The same seed
+/// gives the same lengths.
 class bubble_lengths {
  public:
   /// Throws usage_error unless 0 < shortest <= longest.

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t piece = std::size_t{8} << 20;
 
-/// What cannot be looked at is not there. Writing or reading it says why not.
+/// Returns false also if the path cannot be read; writing or reading it then reports why.
 bool is_there(std::filesystem::path const& file) {
   std::error_code ignored;
   return std::filesystem::exists(file, ignored);
@@ -42,7 +42,7 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
   return text;
 }
 
-/// The library's file counts, not the folder that it lies in: "libmine.so:components".
+/// Returns the type: a library's file name counts, not its folder: "libmine.so:components".
 std::string type_of(task_request const& request) {
   if (request.library.empty()) return request.name;
   return std::filesystem::path{request.library}.filename().string() + ":" + request.name;
@@ -51,12 +51,12 @@ std::string type_of(task_request const& request) {
 }  // namespace
 
 checkpoints::checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume,
-                         std::string const& name, task_request const& request, task_owner& owner, executor& machine)
+                         std::string const& name, task_request const& request, task_owner& owner, executor& executor)
     : owner_(owner),
       file_(files_of(folder, name)[0]),
       every_(every),
       resume_(resume),
-      machine_(machine),
+      executor_(executor),
       arrays_(owner.arrays()),
       buffer_(piece) {
   if (arrays_.empty()) {
@@ -100,7 +100,7 @@ void checkpoints::begin(detail::job_record& job) {
   next_ = deadline_after(every_);
   if (own_account_ || !resume_ || !is_there(file_)) return;
   auto const sink = [&](std::size_t array, std::uint64_t offset, std::span<std::byte const> bytes) {
-    machine_.write(static_cast<std::byte*>(arrays_[array].memory) + offset, bytes.data(), bytes.size());
+    executor_.write(static_cast<std::byte*>(arrays_[array].memory) + offset, bytes.data(), bytes.size());
   };
   saved_ = read_checkpoint(file_, what_, sink, buffer_);
   job.restore(saved_);
@@ -122,7 +122,7 @@ void checkpoints::write(detail::job_record& job) {
   std::vector<std::uint64_t> state = job.save();
   if (state == saved_ && is_there(file_)) return;
   auto const source = [&](std::size_t array, std::uint64_t offset, std::span<std::byte> bytes) {
-    machine_.read(bytes.data(), static_cast<std::byte const*>(arrays_[array].memory) + offset, bytes.size());
+    executor_.read(bytes.data(), static_cast<std::byte const*>(arrays_[array].memory) + offset, bytes.size());
   };
   write_checkpoint(file_, what_, state, source, buffer_);
   saved_ = std::move(state);

@@ -15,25 +15,24 @@
 
 namespace lull {
 
-/// Saves a job's arrays and how far it has come into one file of a folder, every so often and when it is stopped; takes
-/// up an earlier run from there. What has come to its end is saved, too: its results may yet have to be written.
+/// Saves a job's arrays and progress into one file of a folder, at intervals and when the job is stopped; resumes an
+/// earlier run from there. A finished job is saved, too, because its results may not be written yet.
 class checkpoints final : public job_saver {
  public:
-  /// Returns the files that a job of this name may be saved in: by its arrays, or by its owner's account.
+  /// Returns the files in which a job of this name may be saved: by its arrays, or by its owner's account.
   static std::vector<std::filesystem::path> files_of(std::filesystem::path const& folder, std::string const& name);
 
-  /// Makes the folder. Throws usage_error where it cannot be made or written, the task has no state to save, an older
-  /// Lull's checkpoint is in its place, or the file exists and the job shall not resume. `name`: the job's, and of the
-  /// file.
+  /// Makes the folder. Throws usage_error if the folder cannot be made or written, the task has no state to save, an
+  /// older Lull's checkpoint is there, or the file exists and `resume` is false. `name`: of the job and the file.
   checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
-              task_request const& request, task_owner& owner, executor& machine);
+              task_request const& request, task_owner& owner, executor& executor);
 
   void begin(detail::job_record& job) override;
-  /// Where the job has done nothing since the file was written, it is left as it is.
+  /// Writes nothing if the job has done nothing since the last save.
   void save(detail::job_record& job) override;
-  /// Wants none within a second.
+  /// Delays the next save by at least a second.
   void put_off() override;
-  /// Saving takes at most a fifth of a job's time, however often it is asked for.
+  /// Keeps saving to a fifth of a job's time at most, however often it is asked for.
   bool wants_save() const override { return std::chrono::steady_clock::now() >= next_; }
   void forget() noexcept override;
 
@@ -44,16 +43,16 @@ class checkpoints final : public job_saver {
   void write(detail::job_record& job);
 
   task_owner& owner_;
-  bool own_account_ = false;  // the owner's, in place of arrays
+  bool own_account_ = false;  // the owner's account replaces arrays
   std::filesystem::path file_;
   std::chrono::nanoseconds every_;
   bool const resume_;
   bool resumed_ = false;
-  executor& machine_;
+  executor& executor_;
   std::vector<task_array> arrays_;
   checkpoint_description what_;
   std::vector<std::byte> buffer_;
-  std::vector<std::uint64_t> saved_;  // what the job's state was in the file
+  std::vector<std::uint64_t> saved_;  // the job's state in the file
   std::chrono::steady_clock::time_point next_;
 };
 

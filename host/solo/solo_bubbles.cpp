@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto long_chunk = 2s;
 constexpr auto max_chunk = 10s;
 constexpr auto max_copy = 1min;
-constexpr auto spun = 200us;  // most chunks are shorter; after that the CPU is left to others
+constexpr auto spun = 200us;  // most chunks are shorter; after that it yields the CPU
 
 worker_kernel const& kernel_of(job_description const& job, executor_kind kind) {
   return kind == executor_kind::cuda ? job.type.cuda : job.type.threads;
@@ -30,19 +30,19 @@ worker_kernel const& kernel_of(job_description const& job, executor_kind kind) {
 
 }  // namespace
 
-solo_bubbles::solo_bubbles(executor& machine, job_description job, std::chrono::nanoseconds lease)
-    : machine_(machine),
-      grid_(machine.load(kernel_of(job, machine.kind()), job.blocks_per_processor)),
-      gate_(machine, 1),
-      record_(machine, 1),
-      slot_(machine, 1),
-      mark_(machine.make_mark()),
-      // As much room as in a runtime, so that what is saved there fits.
-      job_(std::make_shared<detail::job_record>(std::shared_ptr<executor>{std::shared_ptr<void>{}, &machine},
+solo_bubbles::solo_bubbles(executor& executor, job_description job, std::chrono::nanoseconds lease)
+    : executor_(executor),
+      grid_(executor.load(kernel_of(job, executor.kind()), job.blocks_per_processor)),
+      gate_(executor, 1),
+      record_(executor, 1),
+      slot_(executor, 1),
+      mark_(executor.make_mark()),
+      // The ring is as large as in a runtime, so that what was saved there fits.
+      job_(std::make_shared<detail::job_record>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
                                                 std::move(job), 16 * grid_.blocks)),
-      seat_(std::make_shared<detail::job_seat>(std::shared_ptr<executor>{std::shared_ptr<void>{}, &machine},
+      seat_(std::make_shared<detail::job_seat>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
                                                job_->ring_capacity())),
-      lane_(machine.make_copy_lane()) {
+      lane_(executor.make_copy_lane()) {
   slot_line slot{};
   slot.at = tagged_cursor{0, seat_->at()}.word();
   slot.lease_ns = static_cast<std::uint64_t>(lease.count());
@@ -55,7 +55,7 @@ solo_bubbles::~solo_bubbles() {
     if (is_open_) close();
   } catch (std::exception const&) {  // the machine is gone
   }
-  end(job_state::cancelled);  // else its owner would wait for that
+  end(job_state::cancelled);  // otherwise its owner would wait for the job
 }
 
 void solo_bubbles::restore(std::span<std::uint64_t const> saved) { job_->restore(saved); }
@@ -70,18 +70,18 @@ void solo_bubbles::open() {
   job_->take(seat_, *lane_);
   do await_copies();
   while (!job_->catch_up_fed(*lane_));
-  stream_handle const trainer = machine_.plain_stream();
-  machine_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *mark_, false);
-  machine_.synchronize(trainer);  // a worker that comes sooner finds a closed gate
+  stream_handle const trainer = executor_.plain_stream();
+  executor_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *mark_, false);
+  executor_.synchronize(trainer);  // a worker that comes earlier finds a closed gate
   is_open_ = true;
-  machine_.launch(job_->kernel(), grid_, {slot_.data(), edges()}, mark_.get(), start_when::at_once);
+  executor_.launch(job_->kernel(), grid_, {slot_.data(), edges()}, mark_.get(), start_when::at_once);
 }
 
-bubble_record solo_bubbles::close(log_line const& log) {
+bubble_record solo_bubbles::close(log_function const& log) {
   is_open_ = false;
-  stream_handle const trainer = machine_.plain_stream();
-  machine_.close_edge(trainer, edges(), closing_value(), *mark_, false, closing{});
-  machine_.synchronize(trainer);
+  stream_handle const trainer = executor_.plain_stream();
+  executor_.close_edge(trainer, edges(), closing_value(), *mark_, false, closing{});
+  executor_.synchronize(trainer);
   await_blocks(log);
   job_->begin_to_leave(*lane_);
   do await_copies();
@@ -102,7 +102,7 @@ void solo_bubbles::await_copies() {
   }
 }
 
-void solo_bubbles::await_blocks(log_line const& log) {
+void solo_bubbles::await_blocks(log_function const& log) {
   auto const too_long = [this] {
     return "a chunk of job '" + job_->description().name + "' takes longer than " + format_duration(long_chunk) +
            ": a smaller grain makes it shorter";
@@ -122,7 +122,7 @@ void solo_bubbles::await_blocks(log_line const& log) {
     if (waited < long_chunk || std::exchange(told, true) || !log) continue;
     try {
       log(too_long() + "; waiting for its end");
-    } catch (...) {  // nobody to tell; and we must not go while a block is inside
+    } catch (...) {  // nothing can be told, and the object must not go while a block is inside
     }
   }
 }

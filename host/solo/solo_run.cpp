@@ -22,14 +22,14 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr auto lease = 2s;                // a worker that left by it is followed by another, in another bubble
+constexpr auto lease = 2s;                // a worker that leaves by its lease is followed by another, in another bubble
 constexpr auto look = 50us;               // between two looks at a bubble that the host closes
-constexpr auto look_seldom = 200us;       // … at one that lasts: the CPU is the task's
-constexpr auto spun = 200us;              // before a random close: a sleep may last longer than it was asked to
-constexpr nanoseconds first_turn = 25ms;  // of a task while another starves that goes first
-constexpr nanoseconds max_turn = 1s;      // where its chunks are longer than that
+constexpr auto look_seldom = 200us;       // … at one that lasts: leaves the CPU to the task
+constexpr auto spun = 200us;              // before a random close: a sleep may take longer than requested
+constexpr nanoseconds first_turn = 25ms;  // of a task while another that goes first starves
+constexpr nanoseconds max_turn = 1s;      // if its chunks are longer than that
 
-using log_line = std::function<void(std::string_view)>;
+using log_function = std::function<void(std::string_view)>;
 
 std::string text_of(std::exception_ptr const& problem) {
   try {
@@ -41,17 +41,17 @@ std::string text_of(std::exception_ptr const& problem) {
   }
 }
 
-/// One task, its job in bubbles of our own, and what became of it.
+/// One task with its job in bubbles, and the result.
 class solo_job {
  public:
-  solo_job(executor& machine, solo_task const& task, std::uint32_t grain, log_line const& log, solo_run& found)
+  solo_job(executor& executor, solo_task const& task, std::uint32_t grain, log_function const& log, solo_run& found)
       : name_(task.job.name),
         priority_(task.job.priority),
         log_(log),
         found_(found),
-        hosted_(machine, {with_grain(task.job, grain), borrowed(task.owner), borrowed(task.saves)}, log) {
+        hosted_(executor, {with_grain(task.job, grain), borrowed(task.owner), borrowed(task.saves)}, log) {
     hosted_.submit([&](job_description what) {
-      bubbles_.emplace(machine, std::move(what), lease);
+      bubbles_.emplace(executor, std::move(what), lease);
       return bubbles_->handle();
     });
     settle();
@@ -61,21 +61,21 @@ class solo_job {
   int priority() const noexcept { return priority_; }
   bool over() const noexcept { return over_; }
   bool starves() const noexcept { return starves_; }
-  /// The host may be told of a phase late, so this never takes back what a close has settled.
+  /// The host may learn of a phase late, so this never takes back what a close has settled.
   void note_phases() {
     if (over_) return;
     found_.phases = std::max(found_.phases, hosted_.progress().phases);
     found_.rounds = std::max(found_.rounds, hosted_.current_job().rounds());
   }
 
-  /// One bubble of this length, or until `latest`, or until the blocks are out because the task is over or starves.
-  /// `rest`: between two looks; the time before the close is `last_spun`.
+  /// Runs one bubble of this length, or until `latest`, or until the blocks have left because the task is over or
+  /// starves. `rest`: between two looks; the time before the close is `last_spun`.
   template <class Stop>
   bubble_record work(nanoseconds length, clock::time_point latest, nanoseconds rest, nanoseconds last_spun,
                      Stop const& stop) {
     bool const is_served = hosted_.is_served();
     bubbles_->open();
-    auto const closes = std::min(latest, deadline_after(length));  // only now: to open one takes some time
+    auto const closes = std::min(latest, deadline_after(length));  // read after opening, which takes some time
     while (!bubbles_->left() && !hosted_.serving_failed() && !stop()) {
       auto const left = closes - clock::now();
       if (left <= 0ns) break;
@@ -89,7 +89,7 @@ class solo_job {
     bubble_record const one = bubbles_->close(log_);
     add(one);
     settle();
-    bool const asked = one.starved_blocks != 0;  // a bubble may be too short for that
+    bool const asked = one.starved_blocks != 0;  // false: the bubble may have been too short
     if (starves_ && asked && !is_served && !hosted_.serving_failed())
       fail("the task starves, and its owner no longer feeds it");
     if (over_ || hosted_.serving_failed()) {
@@ -100,12 +100,12 @@ class solo_job {
     return one;
   }
 
-  /// No bubble follows.
+  /// Ends the job; no bubble follows.
   void end() {
     if (std::exchange(ended_, true)) return;
     over_ = true;
     bubbles_->end(found_.finished ? job_state::finished : failed_ ? job_state::failed : job_state::cancelled);
-    hosted_.save_at_end();  // what has come to its end, too: its results may yet have to be written
+    hosted_.save_at_end();  // also when finished: its results may not be written yet
     if (failed_) tell_problem();
     if (hosted_.serving_failed()) finish();
   }
@@ -138,7 +138,7 @@ class solo_job {
     if (one.not_saw_ns != 0) found_.drains.emplace_back(one.last_out_ns - ~one.not_saw_ns);
   }
 
-  /// Takes note of how far the job has come.
+  /// Notes the job's progress.
   void settle() {
     cursor const now = bubbles_->reached().words;
     phase_state const state = tagged_state{now.state}.state();
@@ -165,18 +165,18 @@ class solo_job {
 
   std::string const name_;
   int const priority_;
-  log_line const& log_;
+  log_function const& log_;
   solo_run& found_;
   hosted_job hosted_;
-  std::optional<solo_bubbles> bubbles_;  // ends before it, for their end is that of the job
-  bool starves_ = false;                 // as far as was seen
+  std::optional<solo_bubbles> bubbles_;  // destroyed before `hosted_`: the end of the bubbles ends the job
+  bool starves_ = false;                 // as of the last look
   bool failed_ = false;
   bool over_ = false;
   bool ended_ = false;
 };
 
-solo_run run_one(executor& machine, solo_task const& task, solo_run_options const& how) {
-  solo_run found = std::move(run_solo(machine, {task}, how).front());
+solo_run run_one(executor& executor, solo_task const& task, solo_run_options const& how) {
+  solo_run found = std::move(run_solo(executor, {task}, how).front());
   if (found.problem) std::rethrow_exception(found.problem);
   return found;
 }
@@ -211,8 +211,8 @@ nanoseconds solo_run::chunk_time() const noexcept {
   return chunks == 0 ? 0ns : stay / static_cast<std::int64_t>(chunks);
 }
 
-std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& tasks, solo_run_options const& how) {
-  device_guard const here{machine};
+std::vector<solo_run> run_solo(executor& executor, std::vector<solo_task> const& tasks, solo_run_options const& how) {
+  device_guard const here{executor};
   auto const end = deadline_after(how.at_most);
   std::optional<bubble_lengths> random;
   if (how.max_bubble.count() != 0) random.emplace(how.bubble, how.max_bubble, how.seed);
@@ -220,7 +220,7 @@ std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& 
   std::vector<solo_run> found(tasks.size());
   std::vector<std::unique_ptr<solo_job>> jobs;
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    jobs.push_back(std::make_unique<solo_job>(machine, tasks[i], how.grain, how.log, found[i]));
+    jobs.push_back(std::make_unique<solo_job>(executor, tasks[i], how.grain, how.log, found[i]));
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](auto const& one, auto const& other) { return one->priority() > other->priority(); });
   auto const stop = [&] {
@@ -230,7 +230,7 @@ std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& 
   };
 
   nanoseconds turn = first_turn;
-  bool starving = false;  // a task that goes before `next`
+  bool starving = false;  // a task that goes before `next` starves
   for (std::size_t next = 0; !stop();) {
     while (next < jobs.size() && jobs[next]->over()) ++next;
     if (next == jobs.size()) {
@@ -252,12 +252,12 @@ std::vector<solo_run> run_solo(executor& machine, std::vector<solo_task> const& 
   return found;
 }
 
-solo_run run_to_end(task_owner& owner, executor& machine, solo_run_options const& how) {
-  return run_one(machine, {owner.describe(), &owner}, how);
+solo_run run_to_end(task_owner& owner, executor& executor, solo_run_options const& how) {
+  return run_one(executor, {owner.describe(), &owner}, how);
 }
 
-solo_run run_to_end(job_description const& job, executor& machine, solo_run_options const& how) {
-  return run_one(machine, {job}, how);
+solo_run run_to_end(job_description const& job, executor& executor, solo_run_options const& how) {
+  return run_one(executor, {job}, how);
 }
 
 nanoseconds percentile(std::vector<nanoseconds> values, double share) {

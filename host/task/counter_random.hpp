@@ -12,14 +12,14 @@ namespace lull {
 /// 2014, figures 16 and 17.
 class counter_random {
  public:
-  /// Streams of one seed have nothing in common.
+  /// Different streams of one seed are independent.
   LULL_HD constexpr counter_random(std::uint64_t seed, std::uint64_t stream) noexcept
       : key_(mix(mix(seed + golden) + stream)) {}
 
   LULL_HD constexpr std::uint64_t at(std::uint64_t index) const noexcept { return mix(key_ + (index + 1) * golden); }
 
-  /// A number below `choices` (at most 2^32), each as likely as any other but for one part in 2^32: floor(at(index) ×
-  /// choices / 2^64), in 64 bits.
+  /// Returns a number below `choices` (at most 2^32), uniform up to one part in 2^32: floor(at(index) × choices /
+  /// 2^64), in 64 bits.
   LULL_HD constexpr std::uint64_t below(std::uint64_t index, std::uint64_t choices) const noexcept {
     std::uint64_t const r = at(index);
     return ((r >> 32) * choices + ((r & 0xffff'ffff) * choices >> 32)) >> 32;

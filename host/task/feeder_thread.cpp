@@ -5,10 +5,10 @@
 
 namespace lull {
 
-feeder_thread::feeder_thread(task_owner& owner, executor& machine, job handle) : handle_(std::move(handle)) {
-  thread_ = std::thread{[this, &owner, &machine] {
+feeder_thread::feeder_thread(task_owner& owner, executor& executor, job handle) : handle_(std::move(handle)) {
+  thread_ = std::thread{[this, &owner, &executor] {
     try {
-      device_guard const here{machine};
+      device_guard const here{executor};
       patient_copies const however_late;
       owner.serve(handle_);
     } catch (...) {

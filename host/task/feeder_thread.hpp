@@ -15,21 +15,21 @@ namespace lull {
 class feeder_thread {
  public:
   /// Both outlive this.
-  feeder_thread(task_owner& owner, executor& machine, job handle);
-  /// Cancels the job if it is not over, and waits for the owner to see that; the job reaches its final state in the
-  /// dispatcher.
+  feeder_thread(task_owner& owner, executor& executor, job handle);
+  /// Cancels the job if it is not over, and waits until the owner has seen that. The dispatcher gives the job its final
+  /// state.
   ~feeder_thread();
   feeder_thread(feeder_thread const&) = delete;
   feeder_thread& operator=(feeder_thread const&) = delete;
 
-  /// The owner has thrown: the job will not come to its end.
+  /// Returns whether the owner has thrown: the job will not finish.
   bool failed() const noexcept { return failed_; }
-  /// The owner has returned or thrown: no input comes any more.
+  /// Returns whether the owner has returned or thrown: no further input comes.
   bool over() const noexcept { return over_; }
-  /// Waits until the owner is done; throws what it threw. Once, when the job is over or about to be.
+  /// Waits until the owner is done; throws what it threw. Call it once, when the job is over or about to be.
   void finish();
-  /// Nobody waits for the owner any more. Then neither this nor the owner may ever go.
-  void leave_alone() { thread_.detach(); }
+  /// Gives up waiting for the owner. After this, neither this object nor the owner may be destroyed.
+  void detach() { thread_.detach(); }
 
  private:
   job handle_;

@@ -12,34 +12,37 @@
 namespace lull {
 namespace {
 
-/// Never freed, and reachable, so that a leak checker knows it for what it is.
-void leave_alone_for_ever(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
-                          std::unique_ptr<feeder_thread> served) {
+/// Never freed, and reachable, so that a leak checker does not report it.
+void leak(std::shared_ptr<task_owner> owner, std::unique_ptr<job_saving> saving,
+          std::unique_ptr<feeder_thread> served) {
   using left = std::tuple<std::shared_ptr<task_owner>, std::unique_ptr<job_saving>, std::unique_ptr<feeder_thread>>;
   static std::mutex guard;
   static auto* const all = new std::vector<left>;
-  if (saving) saving->leave_alone();
-  if (served) served->leave_alone();
+  if (saving) saving->detach();
+  if (served) served->detach();
   std::lock_guard const lock{guard};
   all->emplace_back(std::move(owner), std::move(saving), std::move(served));
 }
 
 }  // namespace
 
-hosted_job::hosted_job(executor& machine, hosted_task task, log_line log)
-    : machine_(machine), what_(std::move(task.job)), another_(std::move(task.another)), owner_(std::move(task.owner)) {
+hosted_job::hosted_job(executor& executor, hosted_task task, log_function log)
+    : executor_(executor),
+      what_(std::move(task.job)),
+      another_(std::move(task.another)),
+      owner_(std::move(task.owner)) {
   if (task.saves != nullptr)
-    saving_ = std::make_unique<job_saving>(std::move(task.saves), machine_, what_.name, what_.memory, std::move(log));
+    saving_ = std::make_unique<job_saving>(std::move(task.saves), executor_, what_.name, what_.memory, std::move(log));
 }
 
-hosted_job::~hosted_job() { end(std::chrono::steady_clock::now() + max_goodbye); }
+hosted_job::~hosted_job() { end(std::chrono::steady_clock::now() + max_end_wait); }
 
 void hosted_job::end(std::chrono::steady_clock::time_point deadline) noexcept {
   if (!handle_ || std::exchange(ended_, true)) return;
   handle_.cancel();
   auto const left = deadline - std::chrono::steady_clock::now();
   if (!handle_.wait(std::max<std::chrono::nanoseconds>(left, std::chrono::nanoseconds{0})))
-    leave_alone_for_ever(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
+    leak(std::move(owner_), std::move(saving_), std::move(served_));  // a block may be inside
 }
 
 job hosted_job::current_job() const {
@@ -68,7 +71,7 @@ void hosted_job::submit(submit_function const& to, from begin) {
     }
     if (!what_.is_paused) made.resume();
   }
-  if (owner_ != nullptr) served_ = std::make_unique<feeder_thread>(*owner_, machine_, std::move(made));
+  if (owner_ != nullptr) served_ = std::make_unique<feeder_thread>(*owner_, executor_, std::move(made));
 }
 
 std::uint64_t hosted_job::items() const {
@@ -104,7 +107,7 @@ std::string const& hosted_job::result() {
   if (lines_) return *lines_;
   if (owner_ == nullptr) throw usage_error{"job '" + what_.name + "' has no owner, and so no result"};
   finish_serving();
-  device_guard const here{machine_};
+  device_guard const here{executor_};
   std::string all;
   for (std::string const& line : owner_->write()) all += line + '\n';
   lines_ = std::move(all);
@@ -118,22 +121,22 @@ verification const* hosted_job::verify() {
   if (!verdict_ && owner_ == nullptr && kept_ == nullptr) return nullptr;
   if (!verdict_) {
     finish_serving();
-    device_guard const here{machine_};
-    verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(machine_);
+    device_guard const here{executor_};
+    verdict_ = owner_ != nullptr ? owner_->verify() : kept_->verify(executor_);
     kept_.reset();
   }
   return &*verdict_;
 }
 
-/// Of a task whose results are no arrays nobody could judge them later. Under the lock.
+/// Keeps the owner of a task whose results are not arrays: no other could verify them later. Call under the lock.
 void hosted_job::give_back() {
   try {
     if (!verdict_ && owner_->arrays().empty()) {
       verdict_ = owner_->verify();
     } else if (!verdict_ && another_) {
-      kept_ = std::make_unique<kept_result>(another_, *owner_, machine_);
+      kept_ = std::make_unique<kept_result>(another_, *owner_, executor_);
     }
-  } catch (std::exception const&) {  // `verify` says so
+  } catch (std::exception const&) {  // `verify` reports it
   }
   owner_.reset();
 }

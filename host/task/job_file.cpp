@@ -18,7 +18,7 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t max_file_bytes = 1 << 20;
 constexpr std::size_t max_requests = 1000;
 
-// Characters that count their lines as they are read. The line lives outside, since the reader copies iterators.
+// Characters that count their lines as they are read. The count is outside, because the reader copies iterators.
 class counting_iterator {
  public:
   using difference_type = std::ptrdiff_t;
@@ -47,7 +47,7 @@ class counting_iterator {
   std::uint64_t* line_;
 };
 
-/// A file's value, and what a tree does not keep: the lines of its objects and keys, in the order in which they stand.
+/// A file's value, and what a parsed tree does not keep: the lines of its objects and keys, in order.
 struct parsed_file {
   json value;
   std::vector<std::uint64_t> lines;
@@ -56,7 +56,7 @@ struct parsed_file {
 parsed_file parse(std::string_view text, std::string const& file) {
   parsed_file made;
   std::uint64_t line = 1;
-  std::vector<std::set<std::string>> open;  // the keys of each object that is open
+  std::vector<std::set<std::string>> open;  // the keys of each open object
   auto const note = [&](int, json::parse_event_t event, json const& found) {
     if (event == json::parse_event_t::object_start) {
       open.emplace_back();
@@ -74,7 +74,7 @@ parsed_file parse(std::string_view text, std::string const& file) {
     made.value =
         json::parse(counting_iterator(text.data(), &line), counting_iterator(text.data() + text.size(), &line), note);
   } catch (json::exception const& wrong) {
-    // The library's text begins with its own error number and place; ours is in front already.
+    // The library's text begins with its own error number and place; ours is already before it.
     std::string_view message = wrong.what();
     if (auto const colon = message.find(": "); colon != std::string_view::npos) message.remove_prefix(colon + 2);
     throw input_error(file, line, "is not JSON: " + std::string{message});
@@ -82,13 +82,13 @@ parsed_file parse(std::string_view text, std::string const& file) {
   return made;
 }
 
-/// As an option's text, or as what it is.
+/// Returns a value as an option's text, or as JSON.
 std::string spelled(json const& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_array() ? "an array" : value.is_object() ? "an object" : value.dump();
 }
 
-/// Makes requests of a file's value. Takes each line in turn as it comes to the object or key that the line is of.
+/// Makes requests of a file's value. Consumes a line number for each object and key in turn.
 class job_file_reader {
  public:
   job_file_reader(parsed_file const& parsed, std::string const& file, std::span<task_options const> known,
@@ -169,7 +169,7 @@ class job_file_reader {
 
   std::vector<std::uint64_t> const& lines_;
   std::size_t next_ = 0;
-  std::uint64_t line_ = 1;  // the last that was taken
+  std::uint64_t line_ = 1;  // the last consumed line
   std::string const& file_;
   std::span<task_options const> known_;
   library_lookup of_library_;

@@ -7,7 +7,7 @@ namespace detail {
 class job_record;
 }
 
-/// Saves a job between two of its bubbles, and takes up what was saved. `begin` and `save` are called only while no
+/// Saves a job between two of its bubbles, and resumes from what was saved. `begin` and `save` are called only while no
 /// block is inside. `wants_save` may be called while blocks work.
 class job_saver {
  public:
@@ -15,11 +15,11 @@ class job_saver {
   /// Takes up what was saved, if anything was. Before the first bubble.
   virtual void begin(detail::job_record& job) = 0;
   virtual void save(detail::job_record& job) = 0;
-  /// After a save that failed: wants the next one as late as after another, and not at once.
+  /// Delays the next save after a failed one, as after a successful one.
   virtual void put_off() = 0;
   /// Returns whether it is time to save.
   virtual bool wants_save() const = 0;
-  /// Removes what was saved: nothing of the job is to be done any more.
+  /// Removes what was saved: the job will not run again.
   virtual void forget() noexcept = 0;
 };
 

@@ -11,15 +11,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_again = 5ms;       // whether it is time to save; so often, too, whether the job is over
+constexpr auto look_again = 5ms;       // how often to check whether a save is due, or the job over
 constexpr auto until_it_left = 200us;  // a pause takes the time of a chunk
 
 }  // namespace
 
-job_saving::job_saving(std::shared_ptr<job_saver> saves, executor& machine, std::string name,
-                       std::shared_ptr<job_memory> memory, log_line log)
+job_saving::job_saving(std::shared_ptr<job_saver> saves, executor& executor, std::string name,
+                       std::shared_ptr<job_memory> memory, log_function log)
     : saves_(std::move(saves)),
-      machine_(machine),
+      executor_(executor),
       name_(std::move(name)),
       memory_(std::move(memory)),
       log_(std::move(log)) {}
@@ -74,7 +74,7 @@ void job_saving::start_thread() {
 
 void job_saving::forget() {
   if (thread_.joinable()) thread_.join();
-  leave_alone();
+  detach();
   std::exchange(saves_, nullptr)->forget();
 }
 
@@ -83,7 +83,7 @@ bool job_saving::is_due() const {
   return !gives_up_ && saves_->wants_save();
 }
 
-void job_saving::leave_alone() {
+void job_saving::detach() {
   std::lock_guard const lock{mutex_};
   gives_up_ = true;
 }
@@ -102,7 +102,7 @@ void job_saving::work() {
   save_at_end();
 }
 
-/// True: the job is paused, or about to be.
+/// Returns whether the job is paused, or about to be.
 bool job_saving::ask_for_pause() {
   std::lock_guard const lock{mutex_};
   if (saves_now_ || gives_up_ || !saves_->wants_save()) return saves_now_;
@@ -120,8 +120,8 @@ void job_saving::save(moment when) {
   if (is_left_alone()) return;
   std::string why;
   try {
-    device_guard const here{machine_};
-    std::optional<patient_copies> however_late;  // nobody waits for a thread of our own
+    device_guard const here{executor_};
+    std::optional<patient_copies> however_late;  // no other thread waits for this one
     if (has_thread_) however_late.emplace();
     saves_->save(detail::state_of(handle_));
   } catch (std::exception const& problem) {

@@ -15,45 +15,44 @@
 
 namespace lull {
 
-/// When a job of a runtime is saved: every so often, and at its end. To be saved it is paused: nothing is asked of the
-/// trainer's stream, and other jobs have its bubbles meanwhile. Where that fails the job goes on, and it is tried
-/// again. `pause`, `resume`, `problem` and `leave_alone` may be called from any thread, the rest comes from one at a
-/// time.
+/// Saves a job of a runtime at intervals and at its end. It pauses the job for that: this asks nothing of the trainer's
+/// stream, and other jobs use its bubbles meanwhile. If a save fails the job continues, and a later save tries again.
+/// Any thread may call `pause`, `resume`, `problem` and `detach`; one thread at a time calls the rest.
 class job_saving {
  public:
-  using log_line = std::function<void(std::string_view)>;
+  using log_function = std::function<void(std::string_view)>;
 
-  /// `saves` has the job of such a name; `memory`: what may give way of it, or null. The machine outlives this. `log`:
-  /// a line where the job cannot be saved, and one where it is not saved at its end.
-  job_saving(std::shared_ptr<job_saver> saves, executor& machine, std::string name, std::shared_ptr<job_memory> memory,
-             log_line log);
-  /// Where a thread saves: cancels the job if it is not over, and waits until it is, and saved.
+  /// `saves` has a job of this name; `memory`: what of it may be moved out, or null. The machine outlives this. `log`
+  /// receives a line if the job cannot be saved, and one if it is not saved at its end.
+  job_saving(std::shared_ptr<job_saver> saves, executor& executor, std::string name, std::shared_ptr<job_memory> memory,
+             log_function log);
+  /// With a saving thread: cancels the job if it is not over, and waits until it is over and saved.
   ~job_saving();
   job_saving(job_saving const&) = delete;
   job_saving& operator=(job_saving const&) = delete;
 
-  /// Takes up what was saved, if anything was. No block has been inside. Throws as job_saver::begin.
+  /// Resumes from what was saved, if anything was. No block has been inside. Throws as job_saver::begin.
   void take_up(job const& handle);
-  /// This is the job from now on.
+  /// Sets the job to save from now on.
   void follow(job handle);
-  /// As of the job, for its owner: this pauses and resumes it, too.
+  /// Pauses the job for its owner: this object pauses and resumes it, too.
   void pause();
   void resume();
   bool is_due() const;
-  /// To be called from time to time: pauses a job that is to be saved, saves it once it is paused, and resumes it.
+  /// Pauses the job when a save is due, saves it once it is paused, and resumes it. Call it from time to time.
   void look_after();
-  /// Only while no block is inside.
+  /// Saves the job; only while no block is inside.
   void save();
-  /// Of a job that is over. One that failed leaves what was saved before.
+  /// Saves a job that is over. A failed job keeps its earlier save.
   void save_at_end();
-  /// A thread does all that from now on, until the job is over.
+  /// Starts a thread that does all that until the job is over.
   void start_thread();
-  /// Of a job that is over: waits until that thread is done, and removes what was saved. Its results are written, and
-  /// nothing is saved any more.
+  /// Waits until the thread is done, and removes what was saved; for a job that is over and whose results are written.
+  /// Nothing is saved afterwards.
   void forget();
-  /// A block of the job never leaves it: nothing is saved or logged from here on. Never destroy this then.
-  void leave_alone();
-  /// Why the job was not saved the last time; empty: it was.
+  /// Stops saving and logging: a block of the job never leaves it. Never destroy this object afterwards.
+  void detach();
+  /// Returns why the last save failed; empty: it did not.
   std::string problem() const;
 
  private:
@@ -66,16 +65,16 @@ class job_saving {
   bool is_left_alone() const;
 
   std::shared_ptr<job_saver> saves_;
-  executor& machine_;
+  executor& executor_;
   std::string const name_;
   std::shared_ptr<job_memory> const memory_;
-  log_line const log_;
+  log_function const log_;
   bool has_thread_ = false;
-  mutable std::mutex mutex_;  // all that follows, but for the thread
+  mutable std::mutex mutex_;  // guards all that follows, except the thread
   job handle_;
   bool owner_pauses_ = false;
   bool saves_now_ = false;
-  bool gives_up_ = false;  // nothing is saved any more
+  bool gives_up_ = false;  // nothing more is saved
   std::string problem_;
   std::thread thread_;  // last: it uses all of the above
 };

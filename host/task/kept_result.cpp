@@ -17,7 +17,7 @@ std::atomic<std::uint64_t> kept_bytes{0};
 
 }  // namespace
 
-kept_result::kept_result(another_owner another, task_owner const& owner, executor& machine)
+kept_result::kept_result(another_owner another, task_owner const& owner, executor& executor)
     : another_(std::move(another)) {
   std::vector<task_array> const arrays = owner.arrays();
   std::uint64_t bytes = 0;
@@ -32,7 +32,7 @@ kept_result::kept_result(another_owner another, task_owner const& owner, executo
   try {
     for (task_array const& each : arrays) {
       piece& made = pieces_.emplace_back(piece{each.array, std::vector<std::byte>(each.array.bytes())});
-      if (!made.bytes.empty()) machine.read(made.bytes.data(), each.memory, made.bytes.size());
+      if (!made.bytes.empty()) executor.read(made.bytes.data(), each.memory, made.bytes.size());
     }
   } catch (...) {
     kept_bytes -= bytes;
@@ -43,9 +43,9 @@ kept_result::kept_result(another_owner another, task_owner const& owner, executo
 
 kept_result::~kept_result() { kept_bytes -= bytes_; }
 
-verification kept_result::verify(executor& machine) const {
+verification kept_result::verify(executor& executor) const {
   std::unique_ptr<task_owner> const owner = another_();
-  owner->prepare(machine);
+  owner->prepare(executor);
   std::vector<task_array> const arrays = owner->arrays();
   bool const is_same = std::equal(arrays.begin(), arrays.end(), pieces_.begin(), pieces_.end(),
                                   [](task_array const& now, piece const& then) {
@@ -53,7 +53,7 @@ verification kept_result::verify(executor& machine) const {
                                   });
   if (!is_same) return {false, "its inputs are no longer those that it was computed from"};
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (!pieces_[i].bytes.empty()) machine.write(arrays[i].memory, pieces_[i].bytes.data(), pieces_[i].bytes.size());
+    if (!pieces_[i].bytes.empty()) executor.write(arrays[i].memory, pieces_[i].bytes.data(), pieces_[i].bytes.size());
   }
   return owner->verify();
 }

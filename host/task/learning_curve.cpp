@@ -24,16 +24,16 @@ constexpr double font = 11;
 constexpr std::string_view left_colour = "#bb3333";
 constexpr std::string_view right_colour = "#3366aa";
 
-/// Where a share of the plot's width or height lies.
+/// Return where a share of the plot's width or height lies.
 double x_at(double share) { return left + share * (width - left - right); }
 double y_at(double share) { return height - bottom - share * (height - top - bottom); }
 
-/// Where values lie on an axis.
+/// An axis: returns where values lie on it.
 struct scale {
   curve_axis axis;
   double low = 0;
   double high = 1;
-  double step = 1;  // between two marks, where it is linear
+  double step = 1;  // between two marks of a linear axis
 
   bool draws(double value) const { return std::isfinite(value) && (axis != curve_axis::logarithmic || value > 0); }
   double share(double value) const {
@@ -41,7 +41,7 @@ struct scale {
   }
 };
 
-/// 1, 2 or 5 times a power of ten, six of which reach `most` at least.
+/// Returns 1, 2 or 5 times a power of ten, such that six of them reach at least `most`.
 double step_to(double most) {
   double const least = most > 0 ? most / 6 : 1;
   double const power = std::pow(10.0, std::floor(std::log10(least)));

@@ -31,7 +31,7 @@ constexpr std::size_t max_name = 64;
 
 [[noreturn]] void refuse(std::string const& path, std::string const& why) { throw usage_error{path + why}; }
 
-/// Runs what is the library's own. What it throws is the library's fault, whatever it is.
+/// Runs the library's own code. Whatever it throws is reported as the library's fault.
 template <class Function>
 auto of_library(std::string const& path, std::string const& failed, Function const& function) {
   try {
@@ -43,7 +43,7 @@ auto of_library(std::string const& path, std::string const& failed, Function con
   }
 }
 
-/// The file itself: absolute, so that the loader looks nowhere else.
+/// Returns the file's absolute path, so that the loader searches no folder.
 std::string found_file(std::string const& path) {
   if (path.empty()) refuse(path, "the path of a library is empty: write ./libNAME.so");
   if (path.find('/') == std::string::npos) {
@@ -71,7 +71,7 @@ std::string found_file(std::string const& path) {
   return file.string();
 }
 
-/// While it lives, an exception that leaves a static initialiser is told with the library's path. One at a time.
+/// While it lives, an exception that leaves a static initialiser is reported with the library's path. One at a time.
 class loading {
  public:
   explicit loading(std::string const& path) {
@@ -85,17 +85,17 @@ class loading {
   loading(loading const&) = delete;
   loading& operator=(loading const&) = delete;
 
-  /// Ends the process for such an exception. Caught, it would leave the system's loader locked: every other thread that
+  /// Ends the process on such an exception. Catching it would leave the system's loader locked: every other thread that
   /// loads something later, as trainers do, would hang.
   void* open(std::string const& file) const noexcept {
-    // glibc says of dlopen that nothing is thrown out of it, so the compiler must not see that it is dlopen
+    // glibc declares that dlopen throws nothing, so the compiler must not see that this is dlopen.
     void* (*const volatile opens)(char const*, int) = &::dlopen;
     return opens(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
 
  private:
   [[noreturn]] static void tell() {
-    if (path_here != nullptr) {  // else another thread's end
+    if (path_here != nullptr) {  // otherwise it is another thread's end
       try {
         of_library(*path_here, ": it failed when it was loaded, which ends this process: ", [] { throw; });
       } catch (usage_error const& refused) {
@@ -123,7 +123,7 @@ std::string text_of(std::array<char, 16> const& version) {
   return {version.begin(), std::find(version.begin(), version.end(), '\0')};
 }
 
-/// Reads nothing behind what is known to fit.
+/// Reads nothing beyond what is known to fit.
 task_library const& checked(std::string const& path, void* handle) {
   void const* const found = ::dlsym(handle, symbol);
   if (found == nullptr) {
@@ -177,7 +177,7 @@ void check_tasks(std::string const& path, std::span<task_entry const> tasks) {
 std::span<task_entry const> tasks_in(std::string const& path) {
   // Never freed: tasks are listed and run until the process ends.
   static std::mutex guard;
-  static auto& known = *new std::map<void*, std::span<task_entry const>>;  // by handle: one file has one
+  static auto& known = *new std::map<void*, std::span<task_entry const>>;  // by handle, because one file has one
   std::string const file = found_file(path);
   std::lock_guard const lock{guard};
   void* const handle = opened(path, file);

@@ -40,7 +40,7 @@ std::optional<interval> parse_interval(std::string_view text) {
   return result;
 }
 
-// "at least 0 and below 1": brackets are for those who write tables.
+// Returns "at least 0 and below 1", because brackets are for readers of tables.
 std::string describe_interval(interval const& bounds) {
   std::string text;
   if (bounds.low_kind != bound_kind::none) {

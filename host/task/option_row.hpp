@@ -8,8 +8,8 @@
 
 namespace lull::detail {
 
-/// `text` as a value of the row's kind and in its range (monostate for path and choice). Errors: usage_error
-/// that begins with the value; the caller puts the option's name in front.
+/// Reads `text` as a value of the row's kind and range (monostate for path and choice). Errors: usage_error that begins
+/// with the value; the caller puts the option's name before it.
 option_value read_value(option const& row, std::string_view text);
 
 /// "at least 0 and below 1" for a number's range; empty if it has none.

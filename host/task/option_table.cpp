@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t indent = 6;
 
-// Levenshtein's distance, two rows at a time.
+// Returns Levenshtein's distance, computed two rows at a time.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> previous(b.size() + 1);
   std::vector<std::size_t> current(b.size() + 1);
@@ -71,7 +71,7 @@ void print_options(std::ostream& out, option_table table, std::size_t width) {
 std::string_view nearest(std::string_view wanted, std::span<std::string_view const> known) {
   wanted = wanted.substr(0, 256);  // the distance is quadratic
   return *std::ranges::min_element(known, {}, [&](std::string_view name) {
-    return std::pair{!name.starts_with(wanted), distance(wanted, name)};  // what was begun comes first
+    return std::pair{!name.starts_with(wanted), distance(wanted, name)};  // names that begin so come first
   });
 }
 

@@ -22,34 +22,34 @@ enum class option_kind {
 
 std::string_view name_of(option_kind kind) noexcept;
 
-/// One row of a table of options: what a task's owner declares, and all that the command line, job files and help
-/// know about it. All views are to literals.
+/// One row of a table of options: what a task's owner declares, and all that the command line, job files and help know
+/// of it. All views are of literals.
 struct option {
   std::string_view name;  // lower-case letters, digits and '_', a letter first
   option_kind kind;
   std::string_view default_value;  // spelled as a user would; empty: no value unless one is given
   std::string_view range;          // numbers: an interval, "[0, 1)" or "(0, inf)", bounds spelled as values are;
-                                   // choice: "gpipe|1f1b"; others, and numbers without a bound: empty
+                                   // choice: "gpipe|1f1b"; other kinds, and numbers without a bound: empty
   std::string_view help;           // one line, no full stop
 };
 
 using option_table = std::span<option const>;
 
-/// A number as it was read; monostate stands for path and choice, whose spelling is their value.
+/// A parsed value; monostate for path and choice, whose spelling is their value.
 using option_value = std::variant<std::monostate, std::int64_t, double, std::uint64_t>;
 
 /// Throws usage_error if a row breaks the rules above, a name is given twice, or a default is outside its range.
-/// option_values does so too; a test per table calls this, so that users never see it.
+/// option_values checks the same; a test of each table calls this, so that users never see the error.
 void check_options(option_table table);
 
 /// The options of one request: each row's value, given or by default. Refers to the table, which must outlive it.
-/// Copyable. Not thread safe while set() runs.
+/// Copyable. Not thread-safe while set() runs.
 class option_values {
  public:
-  /// All defaults.
+  /// Starts with all defaults.
   explicit option_values(option_table table);
 
-  /// Takes a value as a user spells it. Errors: usage_error for an unknown name (with the known ones, the nearest
+  /// Sets a value as a user spells it. Errors: usage_error for an unknown name (with the known ones, the nearest
   /// first), an empty value, one of another type or out of range, and a name that was given before.
   void set(std::string_view name, std::string_view text);
 
@@ -64,7 +64,7 @@ class option_values {
   std::uint64_t size_bytes(std::string_view name) const;
 
   option_table table() const noexcept { return table_; }
-  /// The value's text as it was given or stands in the table; empty if there is none.
+  /// Returns the value's text, as it was given or as in the table; empty if there is none.
   std::string const& spelling(std::string_view name) const;
 
  private:
@@ -82,13 +82,13 @@ class option_values {
   std::vector<entry> entries_;  // (rows)
 };
 
-/// A line or two a row: name, kind, default, range, help; `width` columns at most as far as words allow.
+/// Prints a line or two a row: name, kind, default, range, help; at most `width` columns as far as words allow.
 void print_options(std::ostream& out, option_table table, std::size_t width = 80);
 
-/// Returns the name that is nearest to `wanted`: one that begins so, then by edits. `known` is not empty.
+/// Returns the name nearest to `wanted`: one that begins so, then by edits. `known` is not empty.
 std::string_view nearest(std::string_view wanted, std::span<std::string_view const> known);
 
-/// "a, b, c" with the name that is nearest to `wanted` in front: what every message on an unknown name ends with.
+/// Returns "a, b, c" with the name nearest to `wanted` first: the end of every message on an unknown name.
 std::string list_known(std::string_view wanted, std::span<std::string_view const> known);
 
 }  // namespace lull

@@ -10,11 +10,12 @@
 
 namespace lull {
 
-/// The files that these options of a task name, those that have a value: what `task_owner::outputs` returns.
+/// Returns the files that these options of a task name, if they have a value: what `task_owner::outputs` returns.
 std::vector<std::filesystem::path> output_files(option_values const& values,
                                                 std::initializer_list<std::string_view> options);
 
-/// Tries whether they could be written; nothing stays behind. Throws usage_error that names task and option.
+/// Checks whether these files could be written; leaves nothing on the disk. Throws usage_error that names task and
+/// option.
 void check_output_files(std::string_view task, option_values const& values,
                         std::initializer_list<std::string_view> options);
 

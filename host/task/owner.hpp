@@ -22,7 +22,7 @@ struct verification {
   std::string message;  // one sentence with the figures
 };
 
-/// What a result comes to in one number, for a report.
+/// One number of a result, for a report.
 struct task_figure {
   std::string name;  // as in JSON: lower case, '_', its unit last
   double value;
@@ -32,28 +32,29 @@ struct task_figure {
 enum class account { none, begun, resumed };
 
 /// A task's host half: makes its arrays, describes it as a job, judges and writes its result. The command line,
-/// checkpoints and the contract suite use this and nothing else of a task. One call at a time, except where one says
-/// otherwise, from any thread; calls to different owners may overlap. Calls may block, none is for the trainer's path.
+/// checkpoints and the contract suite use only this of a task. One call at a time, unless stated otherwise, from any
+/// thread; calls to different owners may overlap. Calls may block; none is for the trainer's path.
 class task_owner {
  public:
   virtual ~task_owner() = default;
 
-  /// Tells what `prepare` will take on such a machine, beside what this call itself has read of the inputs. At most
-  /// once, before `prepare`. Errors as of `prepare`.
+  /// Returns what `prepare` will take on such a machine, in addition to what this call itself has read of the inputs.
+  /// Call it at most once, before `prepare`. Errors as `prepare`.
   virtual memory_need needs(executor_kind /*kind*/) { return {}; }
-  /// Tries whether the outputs could be written; nothing stays behind. May be called at any time. Throws usage_error.
+  /// Checks whether the outputs could be written; leaves nothing on the disk. May be called at any time. Throws
+  /// usage_error.
   virtual void check_outputs() const {}
-  /// Reads inputs and fills the arrays on the machine. Once. Throws input_error, limit_error or usage_error; nothing is
-  /// left behind then.
-  virtual void prepare(executor& machine) = 0;
-  /// The functor over those arrays, with its name and grain: the same whenever it is asked for. After `prepare`.
+  /// Reads inputs and fills the arrays on the machine. Call it once. Throws input_error, limit_error or usage_error;
+  /// then it has left nothing.
+  virtual void prepare(executor& executor) = 0;
+  /// Returns the functor over those arrays, with its name and grain; always the same. Call it after `prepare`.
   virtual job_description describe() const = 0;
-  /// How many rounds a run has at most, for a line that tells how far it is; 0: not known. After `prepare`.
+  /// Returns the most rounds of a run, for a line of progress; 0: unknown. Call it after `prepare`.
   virtual std::uint64_t max_rounds() const { return 0; }
-  /// Resets in place what a run reads before it writes it, for another run from the beginning. Call it only while no
-  /// job of this owner is unfinished.
+  /// Resets in place what a run reads before writing, for another run from the start. Call it only while no job of this
+  /// owner is unfinished.
   virtual void reset() = 0;
-  /// All that the task writes, always of the same names, types and shapes. After `prepare`.
+  /// Returns all that the task writes, always with the same names, types and shapes. Call it after `prepare`.
   virtual std::vector<task_array> arrays() const = 0;
   /// Returns the files that `prepare` reads; a checkpoint is valid only for the same contents. `inputs` and `outputs`
   /// may be called at any time.
@@ -61,29 +62,28 @@ class task_owner {
   /// Returns the files that a run makes, in `write` or in `serve`. None of them may be an input, or an output of
   /// another owner.
   virtual std::vector<std::filesystem::path> outputs() const { return {}; }
-  /// For a task whose state is in its output files and whose `arrays` is empty. Makes the task record its finished
-  /// files from now on. With `resume`, if `file` exists, the task continues from what `save_account` wrote there. After
-  /// `prepare`, before the job is submitted. Throws input_error, with the reason, for a file that is not of this job.
-  /// Others keep none.
+  /// Makes a task whose state is in its output files, and whose `arrays` is empty, record its finished files from now
+  /// on. With `resume`, if `file` exists, the task continues from what `save_account` wrote there. Call it after
+  /// `prepare` and before the job is submitted. Throws input_error, with the reason, for a file that is not of this
+  /// job. Other tasks keep no account.
   virtual account keep_account(std::filesystem::path const& /*file*/, bool /*resume*/) { return account::none; }
   /// Writes the account to `file` atomically. May be called at any time after `keep_account`, also while `serve` runs.
   virtual void save_account(std::filesystem::path const& /*file*/) {}
-  /// Whether the arrays may give way to the trainer and come back, and the job go back to where it was some time
-  /// before: true only if the task writes nothing that `prepare` did not allocate on the thread that called it, and is
-  /// not fed.
+  /// Returns whether the arrays may be moved out for the trainer and come back, and the job go back to an earlier
+  /// point. True only if the task is not fed, and writes only what `prepare` allocated on its calling thread.
   virtual bool may_give_way() const { return false; }
   /// Serves a fed task, whose input arrives while its job runs. A separate thread calls it right after submission.
   /// Copies input to the machine while there is room, and takes finished results. Returns when the job has ended and
-  /// all results are taken. If it throws, the caller cancels the job. Others return at once. A job that was taken up
-  /// again has input already: `job::fed` says up to where.
+  /// all results are taken. If it throws, the caller cancels the job. Other tasks return at once. A resumed job has
+  /// input already: `job::fed` says up to where.
   virtual void serve(job&) {}
   /// Reads the result back and compares it with the result of another algorithm. A result that does not exist yet
   /// counts as wrong. Call it only while no job of this owner is unfinished.
   virtual verification verify() = 0;
-  /// After the job has finished. Writes what the options ask for, atomically, and returns lines that sum the result up.
+  /// Writes what the options ask for, atomically, and returns lines that sum up the result. Call it after the job has
+  /// finished.
   virtual std::vector<std::string> write() = 0;
-  /// Returns the result's figures, all that a report should have beside counts. Call it after the job has finished and
-  /// before `reset`.
+  /// Returns the result's figures for a report, without counts. Call it after the job has finished and before `reset`.
   virtual std::vector<task_figure> figures() const { return {}; }
   /// Returns how many parts of the work failed, such as inputs that could not be used. `write` names them.
   virtual std::uint64_t failures() const { return 0; }
@@ -95,7 +95,7 @@ struct task_entry {
   std::string_view help;     // one line
   std::string_view example;  // a request, as parse_task reads it
   option_table options;
-  task_type (*type)(option_values const& values);  // of the jobs that an owner of these options describes
+  task_type (*type)(option_values const& values);  // of the jobs of an owner with these options
   std::unique_ptr<task_owner> (*make)(option_values const& values);
 };
 

@@ -14,16 +14,16 @@
 
 namespace lull {
 
-/// A piece of a task's state on the machine; all of them and the cursor are the task's whole state between two bubbles.
+/// A piece of a task's state on the machine. All pieces and the cursor are the task's whole state between two bubbles.
 struct task_array {
-  tensor_info array;  // its name, and what it holds: so a checkpoint shows it
+  tensor_info array;  // its name and content, as a checkpoint shows it
   void* memory = nullptr;
 };
 
 namespace detail {
 
-/// Returns the type of the numbers in an array of T. A struct says which all of its are, `using element = float;` or
-/// `static constexpr tensor_type element = tensor_type::f16;`. Any other is bytes.
+/// Returns the type of the numbers in an array of T. A struct declares the type of all its members: `using element =
+/// float;` or `static constexpr tensor_type element = tensor_type::f16;`. Any other struct is bytes.
 template <class T>
 constexpr tensor_type tensor_type_of() noexcept {
   if constexpr (requires { tensor_type{T::element}; }) {
@@ -52,7 +52,7 @@ constexpr tensor_type tensor_type_of() noexcept {
 /// The whole of an array, as `shape` of numbers of `type`, in C order. Throws usage_error for a shape of more or fewer
 /// bytes than the array has.
 template <class T>
-task_array array_of(std::string name, machine_array<T> const& array, tensor_type type,
+task_array array_of(std::string name, device_array<T> const& array, tensor_type type,
                     std::vector<std::uint64_t> shape) {
   task_array made{{std::move(name), type, std::move(shape)}, array.data()};
   if (made.array.bytes() == array.bytes()) return made;
@@ -62,7 +62,7 @@ task_array array_of(std::string name, machine_array<T> const& array, tensor_type
 
 /// As `shape` of T. Where each is several numbers, or bytes, they are one more dimension.
 template <class T>
-task_array array_of(std::string name, machine_array<T> const& array, std::vector<std::uint64_t> shape) {
+task_array array_of(std::string name, device_array<T> const& array, std::vector<std::uint64_t> shape) {
   constexpr tensor_type type = detail::tensor_type_of<T>();
   constexpr std::uint64_t numbers = sizeof(T) / element_bytes(type);
   static_assert(numbers * element_bytes(type) == sizeof(T), "T has to be a whole number of T::element");
@@ -72,7 +72,7 @@ task_array array_of(std::string name, machine_array<T> const& array, std::vector
 
 /// (size,) of T
 template <class T>
-task_array array_of(std::string name, machine_array<T> const& array) {
+task_array array_of(std::string name, device_array<T> const& array) {
   return array_of(std::move(name), array, {array.size()});
 }
 

@@ -44,7 +44,7 @@ class task_parser {
       if (requests.size() == max_tasks) fail(position_, "more than " + std::to_string(max_tasks) + " tasks");
       skip_blanks();
       requests.push_back(read_task(","));
-      if (position_ < text_.size()) ++position_;  // the comma behind it
+      if (position_ < text_.size()) ++position_;  // the comma after it
     }
     return requests;
   }

@@ -12,7 +12,7 @@
 
 namespace lull {
 
-/// What the threads of one block share. `Barrier` is made for as many of them, and has `arrive_and_wait()`.
+/// What the threads of one block share. `Barrier` is made for that many threads, and has `arrive_and_wait()`.
 template <class Barrier>
 class basic_block_storage {
  public:
@@ -41,8 +41,8 @@ class basic_block_storage {
   value_bytes ranks_[max_threads];
 };
 
-/// A block on a CPU, as one of its threads sees it: of one thread for speed, of four in tests, so that a barrier that
-/// is missing is missed.
+/// A block on a CPU, as one of its threads sees it: one thread for speed, four in tests, so that a missing barrier
+/// shows.
 template <class Barrier>
 class basic_thread_block {
  public:
@@ -72,7 +72,7 @@ class basic_thread_block {
     return *reinterpret_cast<T*>(storage_->kept_);
   }
 
-  /// Two places in turn: nobody can write a place again before all have passed the barrier of the other.
+  /// Two places in turn: no thread can write a place again before all have passed the barrier of the other.
   template <class T>
   T broadcast(T value) const noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::max_value_bytes);
@@ -91,7 +91,7 @@ class basic_thread_block {
     show(value);
     T all = shown<T>(0);
     for (int rank = 1; rank < size_; ++rank) all = all + shown<T>(rank);
-    sync();  // before anyone writes ranks_ again
+    sync();  // before a thread writes ranks_ again
     return all;
   }
 
@@ -105,7 +105,7 @@ class basic_thread_block {
   }
 
  private:
-  /// Collective. The value, to all.
+  /// Collective. Gives the value to all.
   template <class T>
   void show(T const& value) const noexcept {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= storage::max_value_bytes);
@@ -129,6 +129,6 @@ class basic_thread_block {
 using block_storage = basic_block_storage<std::barrier<>>;
 using thread_block = basic_thread_block<std::barrier<>>;
 
-static_assert(machine<thread_block>);
+static_assert(block<thread_block>);
 
 }  // namespace lull

@@ -13,7 +13,7 @@
 
 namespace lull {
 
-/// The threads that stand for a GPU's blocks: `blocks` × `width` of them, started once.
+/// The threads that replace a GPU's blocks: `blocks` × `width` of them, started once.
 class block_pool {
  public:
   block_pool(int blocks, int width);
@@ -27,7 +27,7 @@ class block_pool {
   void run(std::size_t shared_bytes, std::function<void(thread_block const&, int block)> const& body) {
     run(blocks_, shared_bytes, body);
   }
-  /// … on the first of them, at most all.
+  /// … on the first `blocks` of them.
   void run(int blocks, std::size_t shared_bytes, std::function<void(thread_block const&, int block)> const& body);
 
  private:
@@ -38,7 +38,7 @@ class block_pool {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t round_ = 0;
-  int asked_ = 0;  // blocks of this round
+  int asked_ = 0;  // blocks of the current run
   int running_ = 0;
   bool ending_ = false;
   std::function<void(thread_block const&, int)> const* body_ = nullptr;

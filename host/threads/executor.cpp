@@ -20,11 +20,11 @@ namespace lull {
 namespace {
 
 constexpr std::align_val_t line{128};
-constexpr std::uint64_t max_wait_ns = 50'000;  // of a closing edge, for blocks to begin to leave
+constexpr std::uint64_t max_wait_ns = 50'000;  // how long a closing edge waits for blocks to begin to leave
 
 using w = threads_world;
 
-/// The moments of an observed bubble, and how many workers of one are not out.
+/// The moments of an observed bubble, and how many workers of a bubble have not left.
 class threads_mark final : public bubble_mark {
  public:
   void opening() {
@@ -64,7 +64,7 @@ class threads_mark final : public bubble_mark {
   int workers_ = 0;
 };
 
-/// The stream may come to it after the executor has ended.
+/// Shared, because the stream may reach it after the executor has ended.
 class threads_moment final : public stream_moment {
  public:
   std::shared_ptr<std::atomic<std::uint64_t>> ns() const { return ns_; }
@@ -74,9 +74,9 @@ class threads_moment final : public stream_moment {
       std::make_shared<std::atomic<std::uint64_t>>(0);  // 0: not yet
 };
 
-/// As a stream's wait for a word: until the opening edge, or the host, has let the workers of this bubble go.
+/// Waits like a stream for a word: until the opening edge or the host has let the workers of this bubble start.
 void wait_for_opening(worker_params const& params) {
-  while (!has_reached(opening_numbers::of(w::load<order::acquire, scope::system>(params.gate.tells->numbers)).go,
+  while (!has_reached(opening_numbers::of(w::load<order::acquire, scope::system>(params.gate.opening->numbers)).go,
                       static_cast<std::uint32_t>(params.bubble))) {
     std::this_thread::sleep_for(std::chrono::microseconds{10});
   }
@@ -84,10 +84,10 @@ void wait_for_opening(worker_params const& params) {
 
 bool is_aligned(void const* at, std::size_t to) { return reinterpret_cast<std::uintptr_t>(at) % to == 0; }
 
-/// To the machine's memory; blocks may look at the same words, which are written one by one.
+/// Writes to the machine's memory, word by word, because blocks may read the same words.
 void store_words(void* to, void const* from, std::size_t bytes) {
   if (!is_aligned(to, bytes == sizeof(std::uint32_t) ? sizeof(std::uint32_t)
-                                                     : sizeof(std::uint64_t))) {  // no word of the protocol
+                                                     : sizeof(std::uint64_t))) {  // not a word of the protocol
     std::memcpy(to, from, bytes);
     return;
   }
@@ -109,7 +109,7 @@ void store_words(void* to, void const* from, std::size_t bytes) {
   }
 }
 
-/// From the machine's memory, likewise.
+/// Reads the machine's memory, likewise.
 void load_words(void* to, void const* from, std::size_t bytes) {
   if (!is_aligned(from, sizeof(std::uint64_t))) {
     std::memcpy(to, from, bytes);
@@ -126,7 +126,7 @@ void load_words(void* to, void const* from, std::size_t bytes) {
   if (bytes != 0) std::memcpy(out, in, bytes);
 }
 
-/// By a stream's thread, so that what is not waited for is missed here, too.
+/// Copies on a stream's thread, so that a missing wait shows here, too.
 class threads_copy_lane final : public copy_lane {
  public:
   threads_copy_lane() : own_(std::make_unique<threads_stream>()), stream_(*own_) {}
@@ -149,7 +149,7 @@ class threads_copy_lane final : public copy_lane {
     w::store<order::release, scope::system>(*static_cast<std::uint64_t*>(to), word);
   }
 
-  std::unique_ptr<threads_stream> const own_;  // null: it is the executor's
+  std::unique_ptr<threads_stream> const own_;  // null: the stream is the executor's
   threads_stream& stream_;
 };
 
@@ -224,7 +224,7 @@ void threads_executor::enqueue(stream_handle stream, F operation) {
   on_their_way_.fetch_add(1, std::memory_order_relaxed);
   stream_of(stream).enqueue([this, operation] {
     operation();
-    // release: the last access to gates and marks, to the thread that finds that nothing is on its way
+    // release: the last access to gates and marks, to the thread that finds that nothing is under way
     on_their_way_.fetch_sub(1, std::memory_order_release);
   });
 }
@@ -234,7 +234,7 @@ void threads_executor::open_edge(stream_handle stream, gate_ref gate, std::uint3
   auto& both = static_cast<threads_mark&>(mark);
   both.opening();
   enqueue(stream, [gate, value, bubble, &both] {
-    both.opened();  // before the host can see that it is: then the bubble may be over, and its mark another's
+    both.opened();  // before the host can see the opening: after that the bubble may be over, and its mark in use again
     open_gate<w>(gate, value, bubble);
   });
 }
@@ -244,7 +244,7 @@ std::unique_ptr<stream_moment> threads_executor::make_moment() { return std::mak
 void threads_executor::note(stream_handle stream, stream_moment& when) {
   auto const ns = static_cast<threads_moment&>(when).ns();
   *ns = 0;
-  stream_of(stream).enqueue([ns] { *ns = w::now_ns(); });  // which may come after the executor's end
+  stream_of(stream).enqueue([ns] { *ns = w::now_ns(); });  // this may run after the executor's end
 }
 
 std::optional<std::chrono::nanoseconds> threads_executor::between(stream_moment& from, stream_moment& to) {
@@ -310,7 +310,7 @@ void threads_executor::plain_phase(stream_handle stream, worker_kernel const& ke
     auto const phase = reinterpret_cast<detail::phase_function>(const_cast<void*>(kernel.phase));
     std::uint64_t const blocks = static_cast<std::uint64_t>(plain_pool_.blocks());
     std::uint64_t const chunks = (items.size() + grain - 1) / grain;
-    // a contiguous share for each block: what a plain parallel loop does
+    // A contiguous share for each block, as in a plain parallel loop.
     plain_pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int index) {
       std::uint64_t const first = chunks * static_cast<std::uint64_t>(index) / blocks;
       std::uint64_t const last = chunks * (static_cast<std::uint64_t>(index) + 1) / blocks;

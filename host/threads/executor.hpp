@@ -15,8 +15,8 @@
 
 namespace lull {
 
-/// The machine is this computer's CPU: a stream is a FIFO run by a thread, a block is a thread or a team of them. What
-/// it shows is correctness; its times are CPU times, with no placement and no priorities.
+/// An executor on this computer's CPU: a stream is a FIFO run by a thread, a block is a thread or a team of them. It
+/// shows correctness; its times are CPU times, without placement and priorities.
 class threads_executor : public executor {
  public:
   /// `options.processors` blocks at a time (0: one a core) of `options.team_width` threads.
@@ -84,14 +84,14 @@ class threads_executor : public executor {
   bool graph_workers_done() override { return workers_.idle(); }
 
  private:
-  /// On a trainer's stream; counted until its last access to anything of Lull's.
+  /// Enqueues on a trainer's stream; counted until the operation's last access to anything of Lull.
   template <class F>
   void enqueue(stream_handle stream, F operation);
 
   static constexpr std::size_t min_leaving_bytes = std::size_t{64} << 10;
   struct allocation {
     std::size_t bytes;
-    std::shared_ptr<job_memory> of_job;  // null: nobody's
+    std::shared_ptr<job_memory> of_job;  // null: no job's
     bool is_away = false;
   };
 

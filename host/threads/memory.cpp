@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is allocated on CPU threads, and what of it is away.
+// What is allocated on CPU threads, and which of it is away.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace lull {
 
 namespace {
 
-/// Large arrays are huge pages where the machine has them: there are fewer of them to take.
+/// Large arrays use huge pages if the machine has them, which is faster to fault in.
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 std::align_val_t alignment(std::size_t bytes) {
@@ -24,7 +24,7 @@ std::align_val_t alignment(std::size_t bytes) {
 
 }  // namespace
 
-/// The reserve is of what the limit allows: here that is the machine's memory.
+/// The reserve counts within the limit, which here is the machine's memory.
 void* threads_executor::allocate(std::size_t bytes) {
   std::shared_ptr<job_memory> const of_job = job_memory::of_this_thread();
   {
@@ -85,7 +85,7 @@ std::uint64_t threads_executor::device_free_bytes() const {
   return account_.left();
 }
 
-/// What was there is gone; the pages themselves are the process's.
+/// Drops the content; the pages themselves stay the process's.
 void threads_executor::withdraw(void* memory) {
   std::lock_guard const lock{memory_mutex_};
   auto const known = allocated_.find(memory);

@@ -13,7 +13,7 @@
 
 namespace lull {
 
-/// What a threads_stream captured: operations in order, and what they need to live. Copies are clones.
+/// What a threads_stream captured: operations in order, and what they keep alive. Copies are clones.
 class threads_graph {
  public:
   std::size_t size() const noexcept { return operations_.size(); }
@@ -24,7 +24,7 @@ class threads_graph {
   std::vector<std::shared_ptr<void const>> kept_;
 };
 
-/// A stream on a CPU: a FIFO run by one thread. Stands for a trainer's stream, and for the workers'.
+/// A stream on a CPU: a FIFO run by one thread. Replaces a trainer's stream and the workers'.
 class threads_stream {
  public:
   static constexpr std::size_t max_queued = 1 << 20;
@@ -34,21 +34,21 @@ class threads_stream {
   threads_stream(threads_stream const&) = delete;
   threads_stream& operator=(threads_stream const&) = delete;
 
-  /// Does not block. Throws limit_error when `max_queued` operations wait. Under capture the operation goes into the
+  /// Does not block. Throws limit_error if `max_queued` operations wait. Under capture the operation goes into the
   /// graph.
   void enqueue(std::function<void()> operation);
   /// Blocks until all that is queued now has run.
   void synchronize();
   bool idle() const;
 
-  /// From now on until end_capture what is enqueued goes into a graph. Throws usage_error when that is so already.
+  /// Starts a capture: until end_capture, operations go into a graph. Throws usage_error during a capture.
   void begin_capture();
   threads_graph end_capture();
-  /// Of all streams of the process that ever were, from 1.
+  /// Returns a number from 1 that is unique among all streams of the process.
   std::uint64_t id() const noexcept { return id_; }
-  /// Number of the capture under way, from 1, different for all streams of the process; 0: none.
+  /// Returns the number of the current capture, from 1, unique in the process; 0: none.
   std::uint64_t capture() const;
-  /// The graph under way holds `what`.
+  /// Makes the graph under capture hold `what`.
   void keep(std::shared_ptr<void const> what);
   /// Replays: enqueues the graph's operations. The graph lives until they are done.
   void launch(threads_graph const& graph);

@@ -22,7 +22,7 @@ void stay_resident(worker_params const& params, thread_block const& block) {
   worker<threads_world, Task, thread_block>{params, block}.run();
 }
 
-/// Ordinary code has nothing to leave for.
+/// A team for ordinary code, which never leaves.
 template <class Task>
 auto undisturbed(thread_block const& block) {
   if constexpr (Task::shape.claims == claiming::by_task) {
@@ -53,7 +53,7 @@ std::uint64_t run_between(void const* functor, position const* ended, position n
 
 }  // namespace detail
 
-/// Instantiated in a .cpp by lull_side_task().
+/// lull_side_task() instantiates it in a .cpp.
 template <side_task Task>
 worker_kernel threads_worker() {
   return {reinterpret_cast<void const*>(&detail::stay_resident<Task>),

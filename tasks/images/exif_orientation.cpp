@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Numbers in a TIFF file in memory. What lies outside reads as 0.
+/// Reads numbers of a TIFF file in memory. What lies outside reads as 0.
 class tiff_bytes {
  public:
   explicit tiff_bytes(std::span<std::uint8_t const> bytes) noexcept : bytes_(bytes), little_(at(0) == 'I') {}

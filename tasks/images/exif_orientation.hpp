@@ -8,18 +8,18 @@
 
 namespace lull::detail {
 
-/// How the rows and columns of an image are stored: 1 upright, 2 mirrored, 3 turned by 180°, 4 upside down, 5 to 8 with
-/// rows and columns exchanged (5 transposed, 6 to be turned clockwise, 7 transposed the other way, 8 anticlockwise).
-/// `segment`: what stands in a JPEG's APP1 behind its length. 1 where it is no Exif, names none or is damaged: an image
-/// whose camera wrote bad metadata is shown as stored everywhere.
-/// Source: CIPA DC-008, 4.5 and 4.6.2; TIFF revision 6.0, section 2.
+/// Returns how the rows and columns of an image are stored: 1 upright, 2 mirrored, 3 turned by 180°, 4 upside down, 5
+/// to 8 with rows and columns exchanged (5 transposed, 6 to be turned clockwise, 7 transposed the other way, 8
+/// anticlockwise). `segment`: the content of a JPEG's APP1 after its length. Returns 1 for data that is not Exif, has
+/// no orientation or is damaged: other programs show such an image as stored, too. Source: CIPA DC-008, 4.5 and 4.6.2;
+/// TIFF revision 6.0, section 2.
 unsigned exif_orientation(std::span<std::uint8_t const> segment) noexcept;
 
-/// Whether an upright image has the stored one's height as width.
+/// Returns whether the upright image's width is the stored one's height.
 constexpr bool exchanges_sides(unsigned orientation) noexcept { return orientation >= 5; }
 
-/// Puts rows as stored, from `first_row` on, to where they belong in the upright image.
-/// `stored`: the whole image's shape; `rows` // (some × stored.row_bytes(),) u8, `to` // (stored.bytes(),) u8
+/// Moves rows as stored, from `first_row` on, to their places in the upright image. `stored`: the whole image's shape;
+/// `rows` // (some × stored.row_bytes(),) u8, `to` // (stored.bytes(),) u8
 void put_upright(unsigned orientation, image_shape const& stored, std::span<std::uint8_t const> rows,
                  std::uint32_t first_row, std::span<std::uint8_t> to) noexcept;
 

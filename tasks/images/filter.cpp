@@ -15,7 +15,7 @@ double sinc(double x) { return x == 0 ? 1.0 : std::sin(std::numbers::pi * x) / (
 
 double lanczos3(double x) { return std::abs(x) < lobes ? sinc(x) * sinc(x / lobes) : 0.0; }
 
-/// Half of what a sample reaches, in samples of the source.
+/// Returns half of a sample's reach, in samples of the source.
 double reach_of(image_filter filter, double ratio) {
   return filter == image_filter::area ? ratio / 2 : lobes * std::max(ratio, 1.0);
 }
@@ -25,7 +25,7 @@ struct span {
   std::uint32_t past;
 };
 
-/// What the sample `at` is made of.
+/// Returns the source samples of the sample `at`.
 span span_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t at) {
   double const ratio = static_cast<double>(from) / to;
   double const reach = reach_of(filter, ratio);

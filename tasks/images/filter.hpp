@@ -9,14 +9,15 @@
 
 namespace lull {
 
-/// The taps of an axis for `to` samples made of `from`; both at least 1. Pixels are areas, centred alike on both grids;
-/// what would lie beyond the edge has no weight, and the rest sums up to 1. `weights` is added to.
+/// Returns the taps of an axis for `to` samples made of `from`; both at least 1. Pixels are areas, centred alike on
+/// both grids. What would lie beyond the edge has no weight, and the rest sums up to 1. Appends to `weights`.
 std::vector<taps> taps_of(image_filter filter, std::uint32_t from, std::uint32_t to, std::vector<float>& weights);
 
-/// Not fewer than the most taps of one sample.
+/// Returns at least the most taps of one sample.
 std::uint32_t max_taps(image_filter filter, std::uint32_t from, std::uint32_t to) noexcept;
 
-/// The most samples that any `together` neighbours are made of, who begin at a multiple of that. Counted.
+/// Returns the most samples that any `together` neighbours use, if the first of them is at a multiple of `together`.
+/// Counts them.
 std::uint32_t max_shared_taps(image_filter filter, std::uint32_t from, std::uint32_t to,
                               std::uint32_t together) noexcept;
 

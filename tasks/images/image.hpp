@@ -9,7 +9,7 @@ namespace lull {
 
 enum class image_kind { png, jpeg };
 
-/// How the bytes of an image are to be understood: row after row from the top, without padding, channels side by side.
+/// The layout of an image's bytes: row after row from the top, without padding, channels side by side.
 struct image_shape {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -26,7 +26,7 @@ struct image_shape {
 
 enum class density_unit { none, ratio, inch, centimetre, metre };  // ratio: x to y only, of pixels that are not square
 
-/// Pixels in a unit of length, as the file says.
+/// Pixels in a unit of length, as in the file.
 struct image_density {
   density_unit unit = density_unit::none;
   std::uint32_t x = 0;
@@ -35,7 +35,7 @@ struct image_density {
   bool operator==(image_density const&) const = default;
 };
 
-/// What goes from the input file to the output file beside the pixels.
+/// What is copied from the input file to the output file besides the pixels.
 struct image_extras {
   std::vector<std::uint8_t> icc_profile;  // empty: none
   image_density density;

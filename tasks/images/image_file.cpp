@@ -26,7 +26,7 @@ std::string reason(int code) { return std::generic_category().message(code); }
 }  // namespace
 
 image_file::image_file(std::string const& path)
-    // not blocking, or opening a pipe would wait for a writer; for a regular file it changes nothing
+    // Not blocking: opening a pipe would wait for a writer. A regular file does not differ.
     : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (descriptor_ < 0) {
     throw input_error(path, 0, "cannot be opened: " + reason(errno));

@@ -11,7 +11,7 @@ namespace lull::detail {
 /// A regular file that holds an image, read from front to back. Not thread-safe.
 class image_file {
  public:
-  /// Throws input_error where there is no such file, it is none that can hold an image, or its name and content differ.
+  /// Throws input_error if the file is missing or cannot hold an image, or its name and content differ.
   explicit image_file(std::string const& path);
   ~image_file();
   image_file(image_file const&) = delete;
@@ -20,10 +20,11 @@ class image_file {
   std::string const& path() const noexcept { return path_; }
   image_kind kind() const noexcept { return kind_; }
 
-  /// Fewer bytes than asked for only at the end, or where the system refuses (`error()`). For callbacks of C libraries.
+  /// Returns fewer bytes than asked for only at the end, or on an error of the system (`error()`). For callbacks of C
+  /// libraries.
   std::size_t read(void* to, std::size_t bytes) noexcept;
 
-  /// errno of what the system refused, or 0.
+  /// Returns errno of the system's error, or 0.
   int error() const noexcept { return error_; }
 
  private:

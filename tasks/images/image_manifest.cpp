@@ -27,7 +27,7 @@ constexpr char const* start_again = "; remove it, or name another folder in --ch
 
 std::uint32_t sum_of(std::string_view bytes) { return crc32_of(0, std::as_bytes(std::span{bytes})); }
 
-/// Names may have any bytes; those that would break a line or a word become %XX.
+/// Replaces bytes that would break a line or a word by %XX, because names may have any bytes.
 std::string escaped(std::string_view text) {
   std::string made;
   for (char const each : text) {
@@ -43,7 +43,7 @@ std::string escaped(std::string_view text) {
   return made;
 }
 
-/// Takes a manifest's text apart; every fault is an input_error.
+/// Parses a manifest's text; every fault is an input_error.
 class manifest_reader {
  public:
   manifest_reader(std::string file, std::string_view text) : file_(std::move(file)), left_(text) {}
@@ -146,7 +146,7 @@ std::map<std::string, image_manifest::entry> image_manifest::read(std::filesyste
                 (found_version < version ? "older" : "newer") + " than version " + std::to_string(version) +
                 ", which this Lull reads: resume with the Lull that wrote it");
   }
-  // before anything of it is believed
+  // check this before using anything of the text
   std::size_t const body = text.rfind('\n', text.size() - 2) + 1;
   char expected[16];
   std::snprintf(expected, sizeof expected, "%08x\n", sum_of(std::string_view{text}.substr(0, body)));

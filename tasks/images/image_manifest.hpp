@@ -10,9 +10,9 @@
 
 namespace lull {
 
-/// Which files of a folder have been made into results, so that a run that was killed is taken up again: for each input
-/// its size and time of change, for each finished result its size and CRC-32. A text file of lines, with a version,
-/// what the results depend on, and a CRC-32 at its end. Thread-safe.
+/// Records which files of a folder have been made into results, so that a killed run can be resumed: for each input its
+/// size and time of change, for each finished result its size and CRC-32. A text file of lines, with a version, what
+/// the results depend on, and a CRC-32 at its end. Thread-safe.
 class image_manifest {
  public:
   static constexpr std::uint64_t version = 1;
@@ -32,16 +32,16 @@ class image_manifest {
     std::optional<result> out;  // finished
   };
 
-  /// `settings`: all that decides the results' bytes beside the inputs.
+  /// `settings`: all that determines the results' bytes besides the inputs.
   explicit image_manifest(std::string settings) : settings_(std::move(settings)) {}
 
   void add(std::string const& name, input const& in);
   void finish(std::string const& name, result const& out);
-  /// Atomically, and flushed to the disk.
+  /// Saves atomically, and flushes to the disk.
   void save(std::filesystem::path const& file) const;
 
-  /// Of a file that `save` wrote. Throws input_error with the reason for one that is foreign, damaged or cut off, of
-  /// another version, or of other settings.
+  /// Reads a file that `save` wrote. Throws input_error with the reason for a file that is foreign, damaged or cut off,
+  /// of another version, or of other settings.
   static std::map<std::string, entry> read(std::filesystem::path const& file, std::string const& settings);
 
  private:
@@ -50,9 +50,9 @@ class image_manifest {
   std::map<std::string, entry> entries_;  // by name
 };
 
-/// Nothing where there is no such regular file.
+/// Returns nothing if there is no such regular file.
 std::optional<image_manifest::input> input_of(std::filesystem::path const& file);
-/// Reads all of it. Nothing where that cannot be done.
+/// Reads the whole file. Returns nothing if that fails.
 std::optional<image_manifest::result> result_of(std::filesystem::path const& file);
 
 }  // namespace lull

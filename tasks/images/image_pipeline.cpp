@@ -35,7 +35,7 @@ std::size_t out_bytes(std::vector<image_order> const& orders, std::size_t batch_
   return std::min(all, batch_bytes);
 }
 
-/// Of one file, for nothing else may leave a thread; empty: none.
+/// Returns the problem of one file, because no exception may leave a thread; empty: none.
 std::string problem_of(std::string const& file, auto const& work) {
   try {
     work();
@@ -51,8 +51,8 @@ std::string problem_of(std::string const& file, auto const& work) {
 
 }  // namespace
 
-travel_memory::travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes)
-    : in(machine, in_bytes(orders, batch_bytes)), out(machine, out_bytes(orders, batch_bytes)) {}
+travel_memory::travel_memory(executor& executor, std::vector<image_order> const& orders, std::size_t batch_bytes)
+    : in(executor, in_bytes(orders, batch_bytes)), out(executor, out_bytes(orders, batch_bytes)) {}
 
 std::size_t travel_memory::bytes(std::vector<image_order> const& orders, std::size_t batch_bytes) {
   return in_bytes(orders, batch_bytes) + out_bytes(orders, batch_bytes);
@@ -81,7 +81,7 @@ void image_pipeline::end() {
   threads_.clear();
 }
 
-/// Encoding first: it makes room.
+/// Encodes before it decodes, because that frees memory.
 void image_pipeline::work() {
   std::unique_lock lock{mutex_};
   for (;;) {
@@ -92,7 +92,7 @@ void image_pipeline::work() {
   }
 }
 
-/// Keeps the room that it found.
+/// Returns whether there is memory for a picture, and keeps it.
 bool image_pipeline::may_decode() {
   if (!serves_ || next_ == orders_.size()) return false;
   if (!room_) room_ = memory_.in.take(orders_[next_].plan.staged_bytes());
@@ -140,7 +140,7 @@ void image_pipeline::encode_next(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/// As many as stand ready and fit a buffer together; a bubble never waits for more.
+/// Takes the pictures that are ready and fit a buffer together; a bubble never waits for more.
 image_pipeline::batch image_pipeline::take_ready(std::size_t buffer_bytes) {
   std::lock_guard const lock{mutex_};
   batch taken;
@@ -162,7 +162,7 @@ void image_pipeline::put(picture_buffers& buffers, batch pictures) {
   buffers.put(fed_, given);
 }
 
-/// Where the encoders have left room for all of its results.
+/// Takes a batch if the encoders have left memory for all of its results.
 bool image_pipeline::take(picture_buffers& buffers) {
   batch& next = on_machine_.front();
   std::vector<pinned_pool::part> parts;
@@ -212,7 +212,7 @@ void image_pipeline::serve(job& fed, picture_buffers& buffers) {
   }
   changed_.notify_all();
   for (bool closed = false;;) {
-    bool const over = fed.wait(0ns);  // before the look at what is done, so that nothing is left behind
+    bool const over = fed.wait(0ns);  // read before looking at what is done, so that no result is missed
     bool moved = false;
     if (!arriving_.empty() && buffers.arrived()) {
       if (!over) fed.feed(++fed_);

@@ -19,7 +19,7 @@
 
 namespace lull {
 
-/// A file to be resized into another.
+/// A file to resize into another.
 struct image_order {
   std::string from;
   std::string to;
@@ -28,40 +28,40 @@ struct image_order {
   image_manifest::input listed;  // the file as it was when it was listed
 };
 
-/// The pinned memory that pictures travel through. A picture of any order fits the one, the results of any batch the
-/// other.
+/// The pinned memory through which pictures travel. One pool fits a picture of any order, the other the results of any
+/// batch.
 struct travel_memory {
   /// `batch_bytes`: of picture_buffers. Throws limit_error.
-  travel_memory(executor& machine, std::vector<image_order> const& orders, std::size_t batch_bytes);
-  /// Of both.
+  travel_memory(executor& executor, std::vector<image_order> const& orders, std::size_t batch_bytes);
+  /// Returns the bytes of both.
   static std::size_t bytes(std::vector<image_order> const& orders, std::size_t batch_bytes);
 
   pinned_pool in;   // two batches at most: one that is decoded and one that is copied
   pinned_pool out;  // one batch at most
 };
 
-/// Brings files to the machine and back: its own threads decode into pinned memory and encode from it; `serve` starts
-/// the copies, which go on by themselves. One run; `serve` from one thread, the rest behind it.
+/// Brings files to the machine and back. Its own threads decode into pinned memory and encode from it; `serve` starts
+/// the copies, which continue by themselves. One run; one thread calls `serve`, and the rest after it.
 class image_pipeline {
  public:
   /// `orders` and `memory` outlive it. `threads`: at least 1. `kept`: indices of orders whose results stay in memory,
   /// for a verifier.
   image_pipeline(std::vector<image_order> const& orders, travel_memory& memory, unsigned threads,
                  std::vector<std::size_t> kept);
-  /// Ends the threads; files that are not written by then are not written.
+  /// Ends the threads; files that are not yet written stay unwritten.
   ~image_pipeline();
   image_pipeline(image_pipeline const&) = delete;
   image_pipeline& operator=(image_pipeline const&) = delete;
 
-  /// Until the job is over; of a finished one every file is written then. Throws device_error.
+  /// Serves until the job is over; when a finished job's call returns, every file is written. Throws device_error.
   void serve(job& fed, picture_buffers& buffers);
 
-  /// Called by threads that encode, for each file behind its writing. Before `serve`.
+  /// Sets what encoding threads call after writing each file. Call it before `serve`.
   void tell_written(std::function<void(image_order const&)> whom) { written_to_ = std::move(whom); }
 
   std::vector<std::string> const& problems() const noexcept { return problems_; }
   std::uint64_t written() const noexcept { return written_; }
-  /// Of an order that was to be kept; nothing where it failed.
+  /// Returns a kept order's result; nothing if the order failed.
   std::optional<std::vector<std::uint8_t>> kept(std::size_t order) const;
 
  private:

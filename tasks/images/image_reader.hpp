@@ -9,12 +9,12 @@
 
 namespace lull::detail {
 
-/// One file on its way through a library. The calls come in the order they stand here, each once at most.
+/// One file on its way through a library. Call in this order, each at most once.
 class image_reader {
  public:
   virtual ~image_reader() = default;
 
-  /// Not yet held to any limit on sizes. This and `pixels` throw input_error.
+  /// Checks no limit on sizes. This and `pixels` throw input_error.
   virtual image_header header() = 0;
   virtual image_extras extras() = 0;
   /// `to` // (header.decoded_bytes(),) u8

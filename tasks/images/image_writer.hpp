@@ -8,7 +8,7 @@
 
 namespace lull::detail {
 
-/// What goes into a file. Checked: the library can fail on memory and on the file only.
+/// What goes into a file. It is checked, so the library can fail only on memory and on the file.
 struct image_to_write {
   image_shape const& shape;
   std::span<std::uint8_t const> pixels;
@@ -16,7 +16,7 @@ struct image_to_write {
   write_options const& options;
 };
 
-/// These write all but the commit.
+/// Write everything except the commit.
 void write_png(atomic_file& file, image_to_write const& from);
 void write_jpeg(atomic_file& file, image_to_write const& from);
 

@@ -54,7 +54,7 @@ image_corner corner_of(std::string const& name) {
   return name == "bottom_left" ? image_corner::bottom_left : image_corner::bottom_right;
 }
 
-/// Both refused before any work, and with nothing made: a folder that is not there, and one that is both.
+/// Refuses a missing folder, and the same folder for both, before any work is done.
 void check_input(path const& in, path const& out) {
   namespace fs = std::filesystem;
   std::error_code why;
@@ -66,7 +66,7 @@ void check_input(path const& in, path const& out) {
     throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
 }
 
-/// Tries the folder, or the nearest one above it that is there.
+/// Checks the folder, or the nearest existing one above it.
 void check_output(path const& out) {
   path folder = std::filesystem::absolute(out);
   std::error_code why;
@@ -106,7 +106,7 @@ class images_owner final : public task_owner {
     if (values_.has("logo")) files.push_back(values_.path("logo"));
     return files;
   }
-  /// But those that `prepare` refuses, each with its reason.
+  /// Excludes those that `prepare` refuses, each with its reason.
   std::vector<path> outputs() const override {
     std::vector<path> files;
     for (path const& picture : pictures()) {
@@ -126,15 +126,15 @@ class images_owner final : public task_owner {
 
   void check_outputs() const override { check_output(values_.path("out")); }
 
-  void prepare(executor& machine) override {
-    kind_ = machine.kind();
+  void prepare(executor& executor) override {
+    kind_ = executor.kind();
     if (orders_.empty() && refused_.empty()) list_inputs();
     make_output(values_.path("out"));
     for (image_order const& each : orders_) grain_ = std::min(grain_, each.plan.grain());
-    buffers_.emplace(machine, buffers, batch_bytes());
-    travel_.emplace(machine, orders_, buffers_->bytes());
-    logo_pixels_ = {machine, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity)
-                                                                    : std::vector<logo_ref::pixel>(1)}};
+    buffers_.emplace(executor, buffers, batch_bytes());
+    travel_.emplace(executor, orders_, buffers_->bytes());
+    logo_pixels_ = {executor, std::span<logo_ref::pixel const>{logo_ ? weighed(*logo_, place_.opacity)
+                                                                     : std::vector<logo_ref::pixel>(1)}};
   }
 
   job_description describe() const override {
@@ -144,10 +144,10 @@ class images_owner final : public task_owner {
     return made;
   }
 
-  /// A batch holds a picture at least.
+  /// A batch holds at least one picture.
   std::uint64_t max_rounds() const override { return orders_.size(); }
   void reset() override { pipeline_.reset(); }
-  /// What a run leaves behind on the machine depends on which files were decoded first; the results are in files.
+  /// The machine's final content depends on which files were decoded first; the results are in files.
   std::vector<task_array> arrays() const override { return {}; }
 
   account keep_account(path const& file, bool resume) override {
@@ -159,8 +159,8 @@ class images_owner final : public task_owner {
     std::vector<image_order> left;
     for (image_order& each : orders_) {
       auto const found = before.find(name_of(each));
-      // One changed picture does not make the others' results wrong: it is done again, and so is a result that is not
-      // as it was written.
+      // A changed picture does not invalidate the other results. The picture is done again, and so is a result that
+      // differs from what was written.
       bool const done = found != before.end() && found->second.out && found->second.in == each.listed &&
                         result_of(each.to) == found->second.out;
       if (done) {
@@ -241,7 +241,7 @@ class images_owner final : public task_owner {
     list_orders(values_.size_bytes("buffer"));
   }
 
-  /// Of one buffer: several pictures a batch where they are small.
+  /// Returns the bytes of one buffer: small pictures share a batch.
   std::size_t batch_bytes() const {
     std::size_t largest = 0;
     std::size_t all = 0;
@@ -254,8 +254,8 @@ class images_owner final : public task_owner {
 
   static std::string name_of(image_order const& order) { return path{order.from}.filename().string(); }
 
-  /// All that decides the results beside the pictures, whatever their files and folders are called; executors differ in
-  /// the last bit.
+  /// Returns all that determines the results besides the pictures, but no names of files or folders. Executors differ
+  /// in the last bit.
   std::string settings() const {
     std::string text = "executor=" + std::string{kind_ == executor_kind::cuda ? "cuda" : "threads"};
     for (std::string const name : {"width", "height", "filter", "opacity", "corner", "margin"}) {
@@ -270,7 +270,7 @@ class images_owner final : public task_owner {
     return text;
   }
 
-  /// The temporary files beside the results that a killed run left, `.NAME.NUMBER.NUMBER.tmp`.
+  /// Removes a killed run's temporary files, `.NAME.NUMBER.NUMBER.tmp`.
   void remove_torn_results() const {
     namespace fs = std::filesystem;
     std::set<path> of;
@@ -289,7 +289,7 @@ class images_owner final : public task_owner {
     return {logo_pixels_.data(), logo_->shape.width, logo_->shape.height};
   }
 
-  /// The files of the folder that may be pictures, by name; none where there is no folder.
+  /// Returns the folder's files that may be pictures, by name; none without a folder.
   std::vector<path> pictures() const {
     namespace fs = std::filesystem;
     std::vector<path> files;
@@ -302,11 +302,11 @@ class images_owner final : public task_owner {
     return files;
   }
 
-  /// All files that can be resized, by name; the others are noted.
+  /// Lists all files that can be resized, by name; notes the others.
   void list_orders(std::size_t max_bytes) {
     for (path const& file : pictures()) {
       try {
-        // Before anything of it is read.
+        // Read before the file's content, so that a later change is noticed.
         image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});
         image_order order{
             file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
@@ -371,8 +371,8 @@ class images_owner final : public task_owner {
   std::size_t done_before_ = 0;             // pictures, by the run that is taken up again
   std::vector<std::string> refused_;        // a line each
   std::optional<travel_memory> travel_;
-  std::optional<picture_buffers> buffers_;  // behind it: its copies end first
-  machine_array<logo_ref::pixel> logo_pixels_;
+  std::optional<picture_buffers> buffers_;  // destroyed before `travel_`, whose memory its copies use
+  device_array<logo_ref::pixel> logo_pixels_;
   std::unique_ptr<image_pipeline> pipeline_;
 };
 

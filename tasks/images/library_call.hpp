@@ -9,9 +9,9 @@
 
 namespace lull::detail {
 
-/// How an error leaves a C library that cannot return one (libpng, libjpeg): the library's error handler, which is
-/// ours, notes the reason here and jumps back to where the library was called. Nothing with a destructor may live on
-/// the stack between the two, so objects stand outside of `returns`, and callbacks hold none when they `leave`.
+/// How an error leaves a C library that cannot return one (libpng, libjpeg): our error handler notes the reason here
+/// and jumps back to where the library was called. Nothing with a destructor may lie on the stack between the two. So
+/// objects live outside of `returns`, and callbacks hold none when they `leave`.
 struct library_fault {
   std::jmp_buf back;
   std::array<char, 256> reason{};
@@ -22,7 +22,7 @@ struct library_fault {
     std::longjmp(back, 1);
   }
 
-  /// Runs C++ inside a callback; false if it threw, and then the callback leaves.
+  /// Runs C++ inside a callback; returns false if it threw, and then the callback leaves.
   template <class Work>
   [[nodiscard]] bool catches(Work const& work) noexcept {
     try {
@@ -35,7 +35,7 @@ struct library_fault {
   }
 };
 
-/// Runs `call`; false if it left through `fault`. Not inlined: what `call` changes must not sit in one of our
+/// Runs `call`; returns false if it left through `fault`. Not inlined: what `call` changes must not be in one of our
 /// registers.
 template <class Call>
 [[nodiscard, gnu::noinline]] bool returns(library_fault& fault, Call const& call) {

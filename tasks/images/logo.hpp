@@ -8,7 +8,7 @@
 
 namespace lull {
 
-/// The logo as the task lays it over pictures, (height, width): its colours times its alpha times the opacity.
+/// Returns the logo as the task lays it over pictures, (height, width): its colours times its alpha times the opacity.
 std::vector<logo_ref::pixel> weighed(image const& logo, double opacity);
 
 }  // namespace lull

@@ -5,25 +5,25 @@
 
 namespace lull {
 
-/// The samples that one sample along an axis is made of: `count` from `first` on, with weights that sum up to 1. The
-/// further right or down it lies, the further on both ends of them.
+/// The samples that make one sample along an axis: `count` from `first` on, with weights that sum up to 1. Both ends
+/// move right or down with the sample.
 struct taps {
   std::uint32_t first;
   std::uint32_t count;
   std::uint32_t weights;  // where the first of them stands among the picture's weights
 };
 
-/// One picture on its way. In tiles: in → out at once, an item a tile of the result. Where so many samples make one
-/// that a tile's item would be too long: in → filtered along its rows → filtered along its columns, an item some pixels
-/// of either. Samples interleave.
+/// One picture on its way. In tiles: in → out at once, an item a tile of the result. Without tiles, where a tile's item
+/// would take too long: in → filtered along its rows → filtered along its columns, an item some pixels of either.
+/// Samples interleave.
 struct picture {
   void const* in;  // (in_height, in_width, channels) of `bytes` each, and read_beyond bytes that may be read
   float* between;  // (in_height, width, channels), premultiplied by alpha; null: in tiles
   void* out;       // (height, width, channels)
-  /// (width,); weights of neighbours stand side by side: tap i of a pixel `i * width` behind its first.
+  /// (width,); weights of neighbours are side by side: tap i of a pixel is `i * width` after its first.
   taps const* across;
   taps const* down;  // (height,); weights of one pixel stand side by side. In tiles: (height / 2, up,), each for two
-                     // rows at once, whose weights alternate
+                     // rows at once, with alternating weights
   float const* weights;  // of both
   std::uint32_t in_width;
   std::uint32_t in_height;
@@ -42,12 +42,12 @@ struct picture {
   static constexpr std::uint32_t read_beyond = 32;
 };
 
-/// Pictures that are resized together: a round. Constant while it stands; what is fed.
+/// Pictures that are resized together: a round. Constant while the machine uses it; it is what is fed.
 struct picture_batch {
   static constexpr std::uint32_t most = 8;
 
   picture pictures[most];
-  /// Of either pass: where each picture's begin, and their end; from `count` on all the same.
+  /// Of either pass: where each picture's items begin, and their end; from `count` on all equal.
   std::uint64_t items[2][most + 1];
   std::uint32_t count;
 };

@@ -9,14 +9,14 @@
 
 namespace lull {
 
-picture_buffers::picture_buffers(executor& machine, std::uint32_t buffers, std::size_t bytes)
-    : machine_(machine),
+picture_buffers::picture_buffers(executor& executor, std::uint32_t buffers, std::size_t bytes)
+    : executor_(executor),
       bytes_(bytes),
-      batches_(machine, buffers),
+      batches_(executor, buffers),
       standing_(buffers),
-      in_(machine.make_copy_lane()),
-      out_(machine.make_copy_lane()) {
-  for (std::uint32_t s = 0; s < buffers; ++s) memory_.emplace_back(machine, bytes);
+      in_(executor.make_copy_lane()),
+      out_(executor.make_copy_lane()) {
+  for (std::uint32_t s = 0; s < buffers; ++s) memory_.emplace_back(executor, bytes);
 }
 
 void picture_buffers::put(std::uint64_t number, std::span<given const> pictures) {
@@ -36,7 +36,7 @@ void picture_buffers::put(std::uint64_t number, std::span<given const> pictures)
     begin += bytes;
   }
   for (auto& begins : batch.items) std::fill(begins + batch.count + 1, std::end(begins), begins[batch.count]);
-  machine_.write(const_cast<picture_batch*>(batches_.data()) + buffer, &batch, sizeof batch);
+  executor_.write(const_cast<picture_batch*>(batches_.data()) + buffer, &batch, sizeof batch);
 }
 
 void picture_buffers::take(std::uint64_t number, std::span<std::span<unsigned char> const> into) {

@@ -13,41 +13,41 @@
 
 namespace lull {
 
-/// Where batches stand on the machine while they are resized: buffers of equal size, used in turn. Not thread-safe.
+/// Buffers of equal size on the machine, used in turn, that hold batches while they are resized. Not thread-safe.
 class picture_buffers {
  public:
   /// `bytes`: of a buffer. Throws limit_error.
-  picture_buffers(executor& machine, std::uint32_t buffers, std::size_t bytes);
+  picture_buffers(executor& executor, std::uint32_t buffers, std::size_t bytes);
 
-  /// A picture to be resized, with its tables.
+  /// A picture to resize, with its tables.
   struct given {
     resize_plan plan;
     std::span<unsigned char const> staged;  // (plan.staged_bytes(),)
   };
   /// Writes the batch of this number into its buffer, which must be free; the pictures, at most picture_batch::most,
-  /// must fit. The copies go on by themselves: staged bytes stay as they are, and the batch is not fed, until
-  /// `arrived`.
+  /// must fit. The copies continue by themselves: until `arrived`, the staged bytes must stay unchanged and the batch
+  /// must not be fed.
   void put(std::uint64_t number, std::span<given const> pictures);
   bool arrived() { return in_->done(); }
-  /// Reads what has become of a batch: pictures in the order of `put`, each (plan.out.bytes(),). There when `left`.
+  /// Reads the results of a batch: pictures in the order of `put`, each (plan.out.bytes(),). Complete when `left`.
   void take(std::uint64_t number, std::span<std::span<unsigned char> const> into);
   bool left() { return out_->done(); }
-  /// Waits for both.
+  /// Waits for both directions.
   void settle();
 
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(memory_.size()); }
   std::size_t bytes() const noexcept { return bytes_; }
   picture_batch const* batches() const noexcept { return batches_.data(); }
-  /// What the task writes: of all buffers.
+  /// Returns what the task writes: all buffers.
   std::vector<task_array> arrays() const;
 
  private:
-  executor& machine_;
+  executor& executor_;
   std::size_t bytes_;
-  machine_array<picture_batch> batches_;              // (buffers,)
-  std::vector<machine_array<unsigned char>> memory_;  // (buffers,) of (bytes,)
-  std::vector<picture_batch> standing_;               // (buffers,) what stands there
-  std::unique_ptr<copy_lane> in_;                     // last: they wait for what is under way
+  device_array<picture_batch> batches_;              // (buffers,)
+  std::vector<device_array<unsigned char>> memory_;  // (buffers,) of (bytes,)
+  std::vector<picture_batch> standing_;              // (buffers,) what stands there
+  std::unique_ptr<copy_lane> in_;                    // last: they wait for what is under way
   std::unique_ptr<copy_lane> out_;
 };
 

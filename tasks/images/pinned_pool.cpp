@@ -6,15 +6,15 @@
 
 namespace lull {
 
-pinned_pool::pinned_pool(executor& machine, std::size_t bytes)
-    : machine_(machine),
+pinned_pool::pinned_pool(executor& executor, std::size_t bytes)
+    : executor_(executor),
       bytes_(taken_by(bytes)),
-      memory_(static_cast<unsigned char*>(machine.pin(bytes_))),
+      memory_(static_cast<unsigned char*>(executor.pin(bytes_))),
       free_{{0, bytes_}} {}
 
-pinned_pool::~pinned_pool() { machine_.unpin(memory_); }
+pinned_pool::~pinned_pool() { executor_.unpin(memory_); }
 
-/// First fit.
+/// Takes the first part that fits.
 std::optional<pinned_pool::part> pinned_pool::take(std::size_t bytes) {
   std::size_t const wanted = taken_by(bytes);
   std::lock_guard const lock{mutex_};

@@ -12,24 +12,24 @@
 
 namespace lull {
 
-/// One piece of pinned host memory, handed out in parts: what travels between files and the machine, never more of it
-/// than this. Thread-safe.
+/// One piece of pinned host memory, given out in parts: it bounds the memory for what travels between files and the
+/// machine. Thread-safe.
 class pinned_pool {
  public:
   static constexpr std::size_t line = 256;  // parts are multiples of it
-  /// What a part of so many bytes takes of the pool.
+  /// Returns how much of the pool a part of so many bytes takes.
   static constexpr std::size_t taken_by(std::size_t bytes) noexcept {
     return bytes == 0 ? line : (bytes + line - 1) / line * line;
   }
 
   /// Throws limit_error.
-  pinned_pool(executor& machine, std::size_t bytes);
-  /// All parts are back by then.
+  pinned_pool(executor& executor, std::size_t bytes);
+  /// All parts must be back.
   ~pinned_pool();
   pinned_pool(pinned_pool const&) = delete;
   pinned_pool& operator=(pinned_pool const&) = delete;
 
-  /// A part, owned. Goes back by itself.
+  /// An owned part; its destructor gives it back.
   class part {
    public:
     part() = default;
@@ -51,7 +51,7 @@ class pinned_pool {
     std::span<unsigned char> bytes_;
   };
 
-  /// Nothing where no part of that size is free.
+  /// Returns nothing if no part of that size is free.
   std::optional<part> take(std::size_t bytes);
 
   std::size_t bytes() const noexcept { return bytes_; }
@@ -59,7 +59,7 @@ class pinned_pool {
  private:
   void give_back(std::span<unsigned char> part) noexcept;
 
-  executor& machine_;
+  executor& executor_;
   std::size_t const bytes_;
   unsigned char* const memory_;
   std::mutex mutex_;

@@ -5,8 +5,8 @@
 
 namespace lull {
 
-/// How much alike two images of one shape are: peak signal-to-noise ratio over all channels, in dB; infinite if equal.
-/// Errors: usage_error where the shapes differ, or there is no pixel.
+/// Returns the similarity of two images of one shape: peak signal-to-noise ratio over all channels, in dB; infinite if
+/// equal. Errors: usage_error if the shapes differ, or there is no pixel.
 double psnr(image const& left, image const& right);
 
 }  // namespace lull

@@ -11,7 +11,7 @@
 namespace lull {
 namespace {
 
-/// A file that is open, with its header read and its sides within the limit.
+/// An open file, with its header read and its sides within the limit.
 class open_image {
  public:
   explicit open_image(std::string const& path)

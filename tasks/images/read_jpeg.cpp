@@ -29,8 +29,7 @@ constexpr std::size_t buffer_bytes = 64UL * 1024;
 constexpr unsigned strip_rows = 16;  // turned together, so that several pixels side by side are written
 constexpr unsigned max_marker = 0xffff;
 
-/// What libjpeg calls warnings, but the image is whole: everything else that it warns of means that pixels were
-/// guessed.
+/// Returns whether libjpeg's warning leaves the image whole: every other warning means that pixels were guessed.
 bool is_harmless(int code) {
   return code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
          code == JWRN_NOT_SEQUENTIAL || code == JWRN_BOGUS_ICC;
@@ -113,7 +112,7 @@ class jpeg_reader final : public image_reader {
   }
 
  private:
-  /// Runs calls of libjpeg; throws where one of them fails.
+  /// Runs calls of libjpeg; throws if one of them fails.
   template <class Calls>
   void run(Calls const& calls) {
     if (returns(fault_, calls)) {
@@ -137,7 +136,7 @@ class jpeg_reader final : public image_reader {
     jpeg_save_markers(&jpeg_, JPEG_APP0 + 1, max_marker);
     jpeg_save_markers(&jpeg_, JPEG_APP0 + 2, max_marker);
     jpeg_read_header(&jpeg_, TRUE);
-    // More of them may stand between scans, without end.
+    // A file may have endlessly many more of them between scans.
     jpeg_save_markers(&jpeg_, JPEG_APP0 + 1, 0);
     jpeg_save_markers(&jpeg_, JPEG_APP0 + 2, 0);
     in_header_ = false;
@@ -162,7 +161,7 @@ class jpeg_reader final : public image_reader {
     }
   }
 
-  /// Of the whole image, kept where it comes in more than one scan.
+  /// Returns the coefficients of the whole image, which are kept if it comes in several scans.
   std::size_t coefficient_bytes() {
     if (!jpeg_has_multiple_scans(&jpeg_)) {
       return 0;

@@ -12,7 +12,7 @@
 namespace lull::detail {
 namespace {
 
-/// Chunks that are not used. libpng keeps them unless told otherwise, and they could fill the memory.
+/// Unused chunks. libpng keeps them by default, and they could fill the memory.
 constexpr char ignored_chunks[] =
     "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iTXt\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0zTXt";
 constexpr int ignored_count = sizeof ignored_chunks / 5;
@@ -76,7 +76,7 @@ class png_reader final : public image_reader {
   }
 
  private:
-  /// Runs calls of libpng; throws where one of them fails.
+  /// Runs calls of libpng; throws if one of them fails.
   template <class Calls>
   void run(Calls const& calls) {
     if (returns(fault_, calls)) {
@@ -99,7 +99,7 @@ class png_reader final : public image_reader {
     png_set_read_fn(png_, this, on_read);
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours come later, and say so
     png_set_chunk_malloc_max(png_, max_metadata_bytes);
-    // By default a damaged tRNS would be left out in silence, and the image read without its transparency.
+    // By default libpng would skip a damaged tRNS silently, and read the image without its transparency.
     png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, reinterpret_cast<png_const_bytep>(ignored_chunks),

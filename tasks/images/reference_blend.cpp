@@ -8,7 +8,7 @@
 namespace lull {
 namespace {
 
-/// A pixel with all that it can have, 0 to 1.
+/// A pixel with all possible channels, 0 to 1.
 struct colour {
   std::array<double, 3> rgb;
   double alpha;

@@ -70,7 +70,7 @@ struct side {
   std::size_t stride;
 };
 
-/// Filters one side of what has `channels` numbers a pixel.
+/// Filters one side of data that has `channels` numbers a pixel.
 void filter_lines(std::vector<double> const& from, side const& in, std::vector<double>& to, side const& out,
                   std::vector<taps> const& side_taps, std::size_t channels) {
   for (std::size_t line = 0; line < in.lines; ++line) {

@@ -11,12 +11,12 @@
 
 namespace lull {
 
-/// Says of a fed count that no batch comes after it.
+/// A flag in a fed count: no batch comes after it.
 inline constexpr std::uint64_t no_more_batches = std::uint64_t{1} << 63;
 
-/// Resizes pictures by a separable filter and lays a logo over them. A round is a batch: first all tiles, and the rows
-/// of pictures that are not in tiles, then the columns of those. Fed: the number of batches that stand, the r-th in
-/// buffer r modulo `buffers`.
+/// Resizes pictures by a separable filter and lays a logo over them. A round is a batch. Its first phase does all
+/// tiles, and the rows of pictures without tiles; its second the columns of those. Fed: the number of batches on the
+/// machine; the r-th is in buffer r modulo `buffers`.
 struct resize_pictures {
   static constexpr team_shape shape{
       .threads = 256, .steps = 2, .shared_bytes = resize_tile::storage_bytes, .blocks_per_sm = 4};
@@ -75,7 +75,7 @@ struct resize_pictures {
     run_pass<Channels, Sample>(of, step, item, team);
   }
 
-  /// An item of either pass.
+  /// Runs an item of either pass.
   template <int Channels, class Sample>
   LULL_HD LULL_COLD void run_pass(picture const& of, std::uint32_t step, std::uint64_t item,
                                   auto const& team) const noexcept {
@@ -97,7 +97,7 @@ struct resize_pictures {
     }
   }
 
-  /// Every `stride`-th tap of a pixel, from `from` on.
+  /// Sums every `stride`-th tap of a pixel, from `from` on.
   template <int Channels, class Sample>
   LULL_HD pixel across(picture const& of, std::uint64_t at, int from, int stride) const noexcept {
     constexpr bool has_alpha = Channels % 2 == 0;

@@ -17,7 +17,7 @@ struct pixel_sum {
 template <class Sample>
 inline constexpr float whole = static_cast<float>(static_cast<Sample>(~Sample{0}));
 
-/// As std::memcpy, in one go: `Align` says what the other side is aligned to.
+/// Copies as std::memcpy, at once: `Align` says what the other side is aligned to.
 template <std::size_t Bytes, std::size_t Align>
 LULL_HD void load_aligned(void* to, void const* from) noexcept {
   std::memcpy(to, __builtin_assume_aligned(from, Align), Bytes);
@@ -27,7 +27,7 @@ LULL_HD void store_aligned(void* to, void const* from) noexcept {
   std::memcpy(__builtin_assume_aligned(to, Align), from, Bytes);
 }
 
-/// What stands before the point of a value in [0, 2^23). Converting is slow on a GPU (a quarter of an addition's rate).
+/// Returns the whole part of a value in [0, 2^23). A conversion is slow on a GPU (a quarter of an addition's rate).
 LULL_HD inline std::uint32_t cut_off(float value) noexcept {
 #if defined(__CUDA_ARCH__)
   return __float_as_uint(__fadd_rz(value, 8388608.0f));  // of whose bits the upper nine are the exponent's
@@ -46,13 +46,13 @@ LULL_HD void lay_over(pixel_sum& found, logo_ref::pixel const& over, float large
   if constexpr (has_alpha) found.v[Channels - 1] = over.alpha * largest + found.v[Channels - 1] * (1 - over.alpha);
 }
 
-/// From a premultiplied pixel of the result to one as files hold it, with the logo over it, into its place.
+/// Stores a premultiplied pixel of the result in its place as files hold it, with the logo over it.
 template <int Channels, class Sample>
 LULL_HD void store_pixel(picture const& of, logo_ref const& logo, std::uint32_t x, std::uint32_t y,
                          pixel_sum found) noexcept {
   constexpr bool has_alpha = Channels % 2 == 0;
   constexpr float largest = whole<Sample>;
-  // before the logo's first: large
+  // left of the logo: large
   std::uint32_t const logo_x = x - static_cast<std::uint32_t>(of.logo_x);
   std::uint32_t const logo_y = y - static_cast<std::uint32_t>(of.logo_y);
   if (logo_x < logo.width && logo_y < logo.height) {

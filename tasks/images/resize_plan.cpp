@@ -17,17 +17,17 @@ namespace {
 
 constexpr std::size_t line = 256;  // what pieces of a buffer are aligned to
 
-// Of an item that is not a tile: what a team has in its hands for some microseconds.
+// For an item that is not a tile: some microseconds of a team's work.
 constexpr std::uint32_t taps_an_item = 16'384;
 constexpr std::uint32_t max_pixels_an_item = 4096;
-/// With more taps the team shares one pixel's.
+/// With more taps the team shares one pixel's taps.
 constexpr std::uint32_t max_taps_a_thread = 64;
 
-// Of a tile, in instructions as counted in the code and not yet measured: an SM may run about 4,000 of its warps' in a
-// microsecond, for two to four teams.
+// For a tile, in instructions, counted in the code and not yet measured: an SM may run about 4,000 of its warps'
+// instructions in a microsecond, for two to four teams.
 constexpr std::uint64_t max_warp_instructions = 28'000;
 constexpr std::uint64_t max_thread_instructions = 9'000;
-// Of the tiles of a chunk: what many a tile takes by itself.
+// For the tiles of a chunk: many a single tile needs as much.
 constexpr std::uint64_t max_warp_instructions_together = 18'000;
 constexpr std::uint64_t min_chunks = 500;  // of a picture: a GPU has some hundred teams
 constexpr std::uint64_t instructions_a_tile = 300;
@@ -48,7 +48,8 @@ T divided_up(T what, T by) {
   return (what + by - 1) / by;
 }
 
-/// Samples of the source from the first of one sample's taps to the last of the `count - 1`th behind it, at most.
+/// Returns the most samples of the source from the first tap of one sample to the last tap of the `count - 1`th sample
+/// after it.
 std::uint32_t max_span(image_filter filter, std::uint32_t from, std::uint32_t to, std::uint32_t count) {
   double const further = std::ceil(static_cast<double>(from) / to * (count - 1)) + 1;
   return static_cast<std::uint32_t>(std::min<double>(from, max_taps(filter, from, to) + (count > 1 ? further : 0)));
@@ -75,7 +76,7 @@ std::uint64_t straight_unit(std::uint32_t channels, std::uint64_t taps_across, s
   return instructions_a_straight_unit + divided_up(taps_across, taps) * divided_up(taps_down, rows) * together;
 }
 
-/// Where the pieces of a picture stand in its buffer.
+/// Where the parts of a picture are in its buffer.
 struct pieces {
   std::size_t across;
   std::size_t down;
@@ -106,7 +107,7 @@ struct pieces {
   }
 };
 
-/// For each two rows, what both are made of; weights alternate, and are 0 where only the other has one.
+/// Merges the samples of each two rows; weights alternate, and are 0 where only the other row has a sample.
 void pair_up(std::vector<taps>& rows, std::vector<float>& weights) {
   std::vector<taps> pairs;
   std::vector<float> made;
@@ -188,7 +189,7 @@ void resize_plan::add_tables(std::span<unsigned char> staged) const {
   if (tiled) pair_up(down_taps, weights);
   std::vector<float> of_columns;
   std::vector<taps> across_taps = taps_of(filter, in.width, out.width, of_columns);
-  // turned round: threads of one warp take the same tap of neighbours
+  // transposed: threads of one warp take the same tap of neighbours
   std::size_t const begin = weights.size();
   std::size_t const most = max_taps(filter, in.width, out.width);
   weights.resize(begin + most * out.width);

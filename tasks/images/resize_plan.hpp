@@ -12,7 +12,7 @@
 
 namespace lull {
 
-/// The tiles that a result is made in.
+/// The tiles in which a result is made.
 struct tile_plan {
   std::uint32_t width;
   std::uint32_t height;      // even
@@ -28,22 +28,23 @@ struct resize_plan {
   std::int32_t logo_x = 0;
   std::int32_t logo_y = 0;
 
-  /// Nothing where so many samples make one that a tile would take a team too long.
+  /// Returns nothing if a sample uses so many others that a tile would take a team too long.
   std::optional<tile_plan> tiles() const noexcept;
-  /// What travels to the machine: the pixels, and behind them the tables of the filter.
+  /// Returns the size of what travels to the machine: the pixels, and the filter's tables after them.
   std::size_t staged_bytes() const noexcept;
-  /// What the machine needs: that, and room for what becomes of it.
+  /// Returns what the machine needs: that, and memory for the results.
   std::size_t bytes() const noexcept;
 
-  /// Writes the tables behind the pixels; `staged` // (staged_bytes(),).
+  /// Writes the tables after the pixels; `staged` // (staged_bytes(),).
   void add_tables(std::span<unsigned char> staged) const;
-  /// The picture whose staged bytes stand at the beginning of `memory` // (bytes(),) on the machine.
+  /// Returns the picture whose staged bytes are at the start of `memory` // (bytes(),) on the machine.
   picture at(unsigned char* memory) const noexcept;
-  /// Of either pass of a picture without tiles; 0: an item is one pixel, whose taps the team shares.
+  /// Returns the pixels of an item, of either pass of a picture without tiles; 0: an item is one pixel, whose taps the
+  /// team shares.
   std::uint32_t pixels_of_item(std::uint32_t step) const noexcept;
-  /// Items of either pass.
+  /// Returns the items of either pass.
   std::uint64_t items(std::uint32_t step) const noexcept;
-  /// Items of a chunk: more than one where they are short, and so many that no team is idle for it.
+  /// Returns the items of a chunk: more than one if they are short, but so few that no team idles.
   std::uint32_t grain() const noexcept;
 };
 

@@ -9,35 +9,35 @@
 
 namespace lull {
 
-/// How a tile of a result is made: the columns above it are filtered into team storage, (rows, columns it needs,
-/// channels), and the rows of that into the result. Columns first, for along them every sample is alike whatever its
-/// channel: threads take twice four neighbours each, whole words, for two rows of the result, which have most of what
-/// they are made of in common. What lies between never goes through global memory. Where few samples make a pixel,
-/// threads make pixels straight from the picture instead, one below the other.
+/// Makes a tile of a result. The columns above it are filtered into team storage, (rows, columns it needs, channels),
+/// and the rows of that into the result. Columns come first, because along them every sample is alike whatever its
+/// channel. A thread takes twice four neighbours each, whole words, for two rows of the result, which share most of
+/// their source. Intermediate values never go through global memory. If few samples make a pixel, threads make pixels
+/// directly from the picture instead, one below the other.
 struct resize_tile {
   static constexpr std::size_t storage_bytes = 28 * 1024;  // four teams fit an SM's 132 KiB
   static constexpr std::uint32_t samples_at_once = 8;      // of a column filter's thread
-  /// … for which it filters; in storage a sample's two stand side by side.
+  /// … for which it filters; in storage a sample's two values are side by side.
   static constexpr std::uint32_t rows_at_once = 2;
   static constexpr std::uint32_t pairs_at_once = 2;   // of such rows, of a row filter's thread
   static constexpr std::uint32_t first_multiple = 8;  // of the column that a tile's storage begins with
-  /// Of the picture, whose samples are loaded together where no storage is needed …
+  /// Rows whose samples are loaded together if no storage is needed …
   static constexpr std::uint32_t straight_rows = 4;
   static constexpr std::uint32_t straight_taps = 2;  // … and so many neighbours in each
 
-  /// Where a pixel's first pair stands among those of two rows in storage. Now and then the room of one stays free: 16
-  /// pairs lie in all banks of shared memory, and threads that read pixels an even number apart, or store four
-  /// neighbours each, meet less often.
+  /// Returns where a pixel's first pair is among those of two rows in storage. Every 16th place stays free: 16 pairs
+  /// cover all banks of shared memory, and threads that read pixels an even number apart, or store four neighbours
+  /// each, then collide less often.
   template <int Channels>
   LULL_HD static constexpr std::uint32_t place(std::uint32_t pixel) noexcept {
     return pixel * Channels + pixel / free_behind(Channels);
   }
-  /// So many pixels.
+  /// Returns after how many pixels one place stays free.
   LULL_HD static constexpr std::uint32_t free_behind(std::uint32_t channels) noexcept {
     return channels % 2 != 0 ? 16 : 16 / channels;
   }
 
-  /// Of storage for a row of so many columns, as picture::row_floats.
+  /// Returns the storage for a row of so many columns, as picture::row_floats.
   static constexpr std::uint32_t row_floats(std::uint32_t columns, std::uint32_t channels) noexcept {
     std::uint32_t const pixels = (columns + first_multiple - 1) / first_multiple * first_multiple;
     return pixels * channels + pixels / free_behind(channels);
@@ -46,7 +46,7 @@ struct resize_tile {
 
 namespace detail {
 
-/// The places of a grid that are one thread's, row by row, without a division for each.
+/// Visits the places of a grid that are one thread's, row by row, without a division for each.
 struct grid_walk {
   std::uint32_t row;
   std::uint32_t column;
@@ -73,7 +73,7 @@ struct grid_walk {
   std::uint32_t columns_further_;
 };
 
-/// One tile, Collective.
+/// Makes one tile. Collective.
 template <int Channels, class Sample>
 class tile_work {
  public:
@@ -112,16 +112,17 @@ class tile_work {
   static constexpr bool has_alpha = Channels % 2 == 0;
   static constexpr std::uint32_t pixel_bytes = Channels * sizeof(Sample);
 
-  /// What is loaded before is asked for before any of it is used: the compiler would rather wait for the first and then
-  /// ask for the last.
+  /// Makes the compiler issue all earlier loads before it uses any: it would rather wait for the first and then issue
+  /// the last.
   LULL_HD static void loaded_first() noexcept {
 #if defined(__CUDA_ARCH__)
     __syncwarp(__activemask());
 #endif
   }
 
-  /// The i-th sample of a word. Converting is slow on a GPU (a quarter of a logical operation's rate), so its bits
-  /// become the fraction of a float between 2^23 and 2^24, in one operation, from which 2^23 is taken; all of it exact.
+  /// Returns the i-th sample of a word. A conversion is slow on a GPU (a quarter of a logical operation's rate). So one
+  /// operation puts the bits into the fraction of a float between 2^23 and 2^24, and 2^23 is subtracted; all of it is
+  /// exact.
   LULL_HD static float sample_of(std::uint32_t word, std::uint32_t i) noexcept {
     constexpr std::uint32_t exponent = 0x4b00'0000;
 #if defined(__CUDA_ARCH__)
@@ -134,7 +135,7 @@ class tile_work {
     return made - 8388608.0f;
   }
 
-  /// Groups as they lie in memory, and the word behind each where they may lie anyhow.
+  /// Groups as they lie in memory, and the word after each if they are not aligned.
   template <bool Aligned>
   struct raw_groups {
     static constexpr std::uint32_t of_group = Aligned ? words : words + 1;
@@ -153,7 +154,7 @@ class tile_work {
       }
     }
 
-    /// Colours multiplied by alpha.
+    /// Unpacks with colours multiplied by alpha.
     LULL_HD void unpack(std::uint32_t g, float (&to)[neighbours]) const noexcept {
       for (std::uint32_t k = 0; k < neighbours; ++k) {
         std::uint32_t const w = k / samples_a_word;
@@ -173,7 +174,7 @@ class tile_work {
 
   template <bool Aligned>
   LULL_HD void filter_columns(float* storage, std::uint32_t row_bytes, auto const& team) const noexcept {
-    // Rows on their way at the same time, for each is a trip to memory: as many as registers are left for.
+    // Rows that are loaded at the same time, because each is a trip to memory: as many as the registers allow.
     constexpr std::uint32_t ahead = Aligned ? 4 / sizeof(Sample) : 2 / sizeof(Sample);
     picture const of = of_;
     std::uint32_t const units_a_row =
@@ -240,7 +241,7 @@ class tile_work {
     }
   }
 
-  /// Where few samples make a pixel: each from the picture itself, two rows of the result at once. The picture's rows
+  /// Makes pixels of few samples, each directly from the picture, two rows of the result at once. The picture's rows
   /// begin at whole words.
   LULL_HD void filter_straight(std::uint32_t row_bytes, logo_ref const& logo, auto const& team) const noexcept {
     constexpr std::uint32_t ahead = resize_tile::straight_rows;
@@ -301,7 +302,7 @@ class tile_work {
     LULL_HD void load(unsigned char const* from) noexcept {
       for (std::uint32_t w = 0; w < words; ++w) load_aligned<4, 4>(&word[w], from + 4 * w);
     }
-    /// So many bytes of the first word belong to others.
+    /// Shifts out the bytes of the first word that belong to other pixels.
     LULL_HD void shift(std::uint32_t off) noexcept {
       for (std::uint32_t w = 0; may_be_off && w + 1 < words; ++w) {
         word[w] = static_cast<std::uint32_t>((std::uint64_t{word[w + 1]} << 32 | word[w]) >> (8 * off));

@@ -9,7 +9,7 @@
 
 namespace lull::detail {
 
-/// One number of an image, 8 or 16 bits, counted channel by channel from the top left.
+/// Returns one number of an image, 8 or 16 bits, counted channel by channel from the top left.
 inline std::uint32_t sample(image const& from, std::size_t index) noexcept {
   if (from.shape.bits == 8) {
     return from.pixels[index];
@@ -19,7 +19,7 @@ inline std::uint32_t sample(image const& from, std::size_t index) noexcept {
   return value;
 }
 
-/// Cut to what the image can hold and rounded to the nearest, halves up.
+/// Sets a sample, limited to what the image can hold and rounded to the nearest, halves up.
 inline void set_sample(image& to, std::size_t index, double value) noexcept {
   auto const rounded = static_cast<std::uint16_t>(std::floor(std::clamp<double>(value, 0, to.shape.largest()) + 0.5));
   if (to.shape.bits == 8) {

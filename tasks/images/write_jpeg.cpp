@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 64UL * 1024;
 
-/// JFIF knows inches and centimetres, in 16 bits. A ratio that does not fit is scaled.
+/// Converts to inches or centimetres in 16 bits, as JFIF requires. Scales a ratio that does not fit.
 image_density in_jfif(image_density const& given) {
   constexpr double most = 65535;
   double const larger = std::max({given.x, given.y, 1U});

@@ -14,7 +14,7 @@ namespace {
 constexpr int colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                 PNG_COLOR_TYPE_RGB_ALPHA};
 
-/// PNG knows metres only.
+/// Converts to metres, the only unit of PNG.
 image_density in_metres(image_density const& given) {
   double const factor = given.unit == density_unit::inch         ? 1 / 0.0254
                         : given.unit == density_unit::centimetre ? 100

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t max_line_bytes = 2UL << 20;  // 65,536 columns of 32 bytes
 constexpr std::size_t block_bytes = 2 * max_line_bytes;
 
-/// 4, and 4 again: while a vector grows it is there twice at most, and later the tasks copy all rows.
+/// 4, and 4 again: a growing vector exists twice at most, and later the tasks copy all rows.
 constexpr std::uint64_t bytes_per_column = 2 * sizeof(float);
 
 constexpr bool blank(char byte) noexcept { return byte == ' ' || byte == '\t' || byte == '\r'; }
@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Takes the next column off the line; there is one more than there are commas.
+/// Takes the next column off the line, which has one column more than commas.
 std::string_view next_column(std::string_view& line) {
   auto const comma = std::min(line.find(','), line.size());
   std::string_view const column = line.substr(0, comma);
@@ -65,7 +65,7 @@ bool is_header(std::string_view line) {
 
 class row_reader {
  public:
-  /// `features` 0: as many as there are, and a label behind them.
+  /// `features` 0: as many as there are, and then a label.
   row_reader(std::string const& path, std::uint64_t features, labelled_limits const& limits, file_memory const& memory)
       : path_(path), features_(features), limits_(limits), memory_(memory) {}
 
@@ -116,9 +116,9 @@ class row_reader {
     if (features_ != 0) {
       if (columns == features_ || columns == features_ + 1) return;
       refuse(std::to_string(columns) + " columns, but rows to class have " + std::to_string(features_) +
-             " numbers, with or without a label behind them");
+             " numbers, with or without a label after them");
     }
-    if (columns == 1) refuse("one column, but a row has at least one number and then, behind a comma, its label");
+    if (columns == 1) refuse("one column, but a row has at least one number and then, after a comma, its label");
     if (columns - 1 > limits_.max_features) {
       refuse(std::to_string(columns - 1) +
              " numbers and a label, over the limit max_features = " + std::to_string(limits_.max_features));

@@ -10,7 +10,7 @@
 
 namespace lull {
 
-/// Rows of numbers, each with the class that it belongs to.
+/// Rows of numbers, each with its class.
 struct labelled_rows {
   std::uint32_t rows = 0;
   std::uint32_t features = 0;         // numbers a row
@@ -19,12 +19,13 @@ struct labelled_rows {
   std::vector<std::uint32_t> labels;  // (rows,) u32, below classes
 };
 
-/// What a file may ask of this machine. A file that asks for more is refused, with the name of the limit.
+/// Limits on a file. A larger file is refused, with the name of the limit.
 struct labelled_limits {
   std::uint64_t max_rows = 1ULL << 27;
   std::uint64_t max_features = 1ULL << 16;
   std::uint64_t max_classes = 1ULL << 16;
-  /// Of text, after decompression: four times that in memory at most, 8 bytes for a number of one digit and a comma.
+  /// Of text, after decompression. It takes at most four times that in memory: 8 bytes for a number of one digit and a
+  /// comma.
   std::uint64_t max_bytes = 1ULL << 34;
   std::optional<free_memory> memory{};  // that the rows may take; none: what is free
 };
@@ -43,18 +44,18 @@ struct labelled_limits {
 /// its text tell, or else as soon as the rows that were read tell.
 labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {});
 
-/// The same for rows of `features` numbers each, whose labels may be missing, all or none: then `labels` is empty and
-/// `classes` 0. All may be of one class. Throws input_error for another number of columns, too.
+/// Reads rows of `features` numbers each, all with or all without labels: without, `labels` is empty and `classes` 0.
+/// All rows may be of one class. Also throws input_error for another number of columns.
 labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits = {});
 
-/// Which rows train and which are held out to judge by; both rising, together every row once.
+/// Which rows train and which are held out for judging; both ascending, together every row once.
 struct row_split {
   std::vector<std::uint32_t> training;
   std::vector<std::uint32_t> held_out;  // floor(rows / 5) of them
 };
 
 /// Holds out a fifth, the same for the same number of rows and seed on every machine: the first floor(rows / 5) of the
-/// row numbers shuffled by Fisher and Yates from the front, where step i swaps place i with place i +
+/// row numbers shuffled by Fisher and Yates from the start, where step i swaps place i with place i +
 /// counter_random{seed, 0}.below(i, rows - i).
 row_split split_rows(std::uint32_t rows, std::uint64_t seed);
 

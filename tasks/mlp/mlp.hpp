@@ -12,7 +12,7 @@
 
 namespace lull {
 
-/// Trains a perceptron with ReLU and softmax cross-entropy by AdamW, and judges it after each epoch; or judges alone,
+/// Trains a perceptron with ReLU and softmax cross-entropy by AdamW, and judges it after each epoch; or only judges,
 /// with epochs of no training steps. Source: Rumelhart, Hinton, Williams, "Learning representations by back-propagating
 /// errors", Nature 323, 1986.
 struct mlp_task {
@@ -44,7 +44,7 @@ struct mlp_task {
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     mlp_point const here = model->program.at(c.at.round);
-    // Behind the first item something is stored: then it is too late to hand the chunk back.
+    // After the first item something is stored: then the chunk can no longer be handed back.
     polling const polls = c.size() == 1 ? polling::yes : polling::no;
     for (std::uint64_t item = c.begin; item < c.end; ++item) {
       if (model->precision == mlp_precision::bf16)
@@ -54,7 +54,7 @@ struct mlp_task {
     }
   }
 
-  /// What was right in a judged batch is counted.
+  /// Counts the right answers of a judged batch.
   LULL_HD void advance(position ended, auto const& team) const noexcept {
     mlp_model const& m = *model;
     mlp_point const here = m.program.at(ended.round);
@@ -88,11 +88,11 @@ struct mlp_task {
   LULL_HD bool judges(mlp_point const& at) const noexcept { return at.step >= model->program.train_steps; }
   LULL_HD std::uint32_t buffer_of(mlp_point const& at) const noexcept { return model->program.batches_before(at) % 2; }
 
-  /// Where a step's batch begins among its rows.
+  /// Returns where a step's batch begins among its rows.
   LULL_HD std::uint32_t begin_of(mlp_point const& at) const noexcept {
     return (judges(at) ? at.step - model->program.train_steps : at.step) * model->batch;
   }
-  /// Rows of a step's batch; behind the last step none.
+  /// Returns the rows of a step's batch; none after the last step.
   LULL_HD std::uint32_t rows_of(mlp_point const& at) const noexcept {
     if (at.epoch >= model->program.epochs) return 0;
     std::uint32_t const all = judges(at) ? model->held_out.rows : model->training.rows;
@@ -154,7 +154,7 @@ struct mlp_task {
     }
   }
 
-  /// `rows` of a matrix in the precision of products.
+  /// Returns `rows` of a matrix in the precision of products.
   template <class Number>
   LULL_HD static matrix_ref<Number> operand(void const* at, std::uint64_t rows, std::uint64_t columns,
                                             std::uint64_t first_row = 0) noexcept {
@@ -168,10 +168,10 @@ struct mlp_task {
     return layer == 0 ? model->inputs[buffer_of(at)] : model->layers[layer - 1].output;
   }
 
-  // Each kind of item is a call of its own on a GPU (LULL_COLD): else what is constant in all of them would be kept in
-  // registers at once.
+  // Each kind of item is a call of its own on a GPU (LULL_COLD): otherwise the constants of all of them would be kept
+  // in registers at once.
 
-  /// By groups of 32 threads, a row each.
+  /// Loads by groups of 32 threads, a row each.
   template <class Number>
   LULL_HD LULL_COLD void load(mlp_point const& at, std::uint64_t item, auto const& team) const noexcept {
     mlp_model const& m = *model;
@@ -196,7 +196,7 @@ struct mlp_task {
   template <class Number>
   LULL_HD LULL_COLD void forward(mlp_point const& at, std::uint64_t tile, polling polls,
                                  auto const& team) const noexcept {
-    mlp_layer const layer = model->layers[at.layer];  // copied: read there, it would be loaded again behind every store
+    mlp_layer const layer = model->layers[at.layer];  // copied: otherwise it would be loaded again after every store
     auto const sums =
         multiply_tile<factors::plain>(team, operand<Number>(input_of(at, at.layer), rows_of(at), layer.inputs),
                                       weights_of<Number>(layer), tile, polls);
@@ -212,7 +212,7 @@ struct mlp_task {
     });
   }
 
-  /// Some rows' logits, in storage that lasts until the team multiplies again. Null: the team leaves.
+  /// Logits of some rows, in storage that lasts until the team multiplies again. Null: the team leaves.
   struct logits_ref {
     float const* at;  // (thin_rows, pitch)
     std::uint64_t pitch;
@@ -227,7 +227,7 @@ struct mlp_task {
     float* to = model->logits != nullptr ? model->logits + std::uint64_t{begin} * layer.outputs : nullptr;
     std::uint64_t pitch = layer.outputs;
     for (std::uint64_t tile = 0; tile < tiles; ++tile) {
-      // behind the first tile something is stored, so that the team asks no more
+      // After the first tile something is stored, so the team no longer polls.
       auto const sums =
           multiply_tile<factors::plain>(team, input, weights_of<Number>(layer), tile, tile == 0 ? polls : polling::no);
       if (sums.left) return {nullptr, 0};
@@ -258,7 +258,7 @@ struct mlp_task {
     }
   };
 
-  /// The last layer of some rows of a batch: forward, what is asked of the logits, and where it trains back again.
+  /// Computes the last layer of some rows of a batch: forward, the loss or the judging, and back if it trains.
   template <class Number>
   LULL_HD LULL_COLD void end_rows(mlp_point const& at, std::uint32_t begin, polling polls,
                                   auto const& team) const noexcept {
@@ -305,7 +305,7 @@ struct mlp_task {
     m.certainty[begin_of(at) + row] = 1 / s.sum;
   }
 
-  /// The gradient of a layer's inputs, which are the outputs of the layer below.
+  /// Computes the gradient of a layer's inputs, which are the outputs of the layer below.
   template <class Number>
   LULL_HD LULL_COLD void backward(mlp_point const& at, std::uint64_t tile, polling polls,
                                   auto const& team) const noexcept {
@@ -323,7 +323,7 @@ struct mlp_task {
     });
   }
 
-  /// Items: tiles of the weights, then biases. A tile's gradient is never stored: it is whole in one team's hands.
+  /// Items are tiles of the weights, then biases. A tile's gradient is never stored: one team has all of it.
   template <class Number>
   LULL_HD LULL_COLD void update(mlp_point const& at, std::uint32_t which, std::uint64_t item, polling polls,
                                 auto const& team) const noexcept {
@@ -347,7 +347,7 @@ struct mlp_task {
     });
   }
 
-  /// Slices of columns first, so that every thread has a few rows; then the slices, in their order.
+  /// Sums slices of columns first, so that every thread has a few rows; then the slices, in their order.
   template <class Number>
   LULL_HD void update_bias(mlp_layer const& layer, matrix_ref<Number> gradient, adamw const& by, std::uint32_t begin,
                            auto const& team) const noexcept {

@@ -43,7 +43,7 @@ namespace {
 
 std::uint32_t padded(std::uint32_t count) { return (count + 7) / 8 * 8; }
 
-/// (rows, columns) with zeros behind each row and below, and without.
+/// Adds zeros after each row and below to (rows, columns), or removes them.
 std::vector<float> padded(std::vector<float> const& values, std::uint32_t rows, std::uint32_t columns) {
   std::vector<float> made(std::size_t{padded(rows)} * padded(columns));
   for (std::size_t row = 0; row < rows; ++row)
@@ -85,9 +85,9 @@ memory_need mlp_arrays::needs(std::span<std::uint32_t const> sizes, std::uint64_
           .smaller = "hidden, layers or batch"};
 }
 
-mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training,
+mlp_arrays::mlp_arrays(executor& executor, std::span<layer_values const> layers, row_table const& training,
                        row_table const& held_out, mlp_settings const& settings)
-    : machine_(machine), first_(layers.begin(), layers.end()), precision_(settings.precision) {
+    : executor_(executor), first_(layers.begin(), layers.end()), precision_(settings.precision) {
   if (layers.empty() || layers.size() > mlp_model::max_layers)
     throw std::logic_error{"a perceptron of too many layers, or of none"};
   auto const steps_of = [&](row_table const& rows) {
@@ -115,11 +115,11 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
     std::uint32_t const inputs = padded(first_[l].inputs);
     std::uint32_t const outputs = padded(first_[l].outputs);
     std::size_t const count = std::size_t{inputs} * outputs;
-    for (auto& each : made.weights) each = {machine, count};
-    for (auto& each : made.bias) each = {machine, outputs};
-    if (rounds) made.operand = {machine, count};
-    if (l + 1 < layers.size()) made.output = {machine, batch * outputs * number_bytes};
-    if (!training.labels.empty()) made.gradient = {machine, batch * outputs * number_bytes};
+    for (auto& each : made.weights) each = {executor, count};
+    for (auto& each : made.bias) each = {executor, outputs};
+    if (rounds) made.operand = {executor, count};
+    if (l + 1 < layers.size()) made.output = {executor, batch * outputs * number_bytes};
+    if (!training.labels.empty()) made.gradient = {executor, batch * outputs * number_bytes};
     model.layers[l] = {.inputs = inputs,
                        .outputs = outputs,
                        .weights = {made.weights[0].data(), made.weights[1].data(), made.weights[2].data()},
@@ -130,31 +130,31 @@ mlp_arrays::mlp_arrays(executor& machine, std::span<layer_values const> layers, 
     layers_.push_back(std::move(made));
   }
   if (padded(model.classes) > thin_rows)
-    model.logits = (logits_ = {machine, batch * padded(model.classes)}).data();  // a tile is as wide as high
+    model.logits = (logits_ = {executor, batch * padded(model.classes)}).data();  // a tile is as wide as high
   row_table const* const tables[2] = {&training, &held_out};
   for (int t = 0; t < 2; ++t) {
-    values_[t] = {machine, std::span<float const>{tables[t]->values}};
-    labels_[t] = {machine, std::span<std::uint32_t const>{tables[t]->labels}};
+    values_[t] = {executor, std::span<float const>{tables[t]->values}};
+    labels_[t] = {executor, std::span<std::uint32_t const>{tables[t]->labels}};
     mlp_rows& rows_of = t == 0 ? model.training : model.held_out;
     rows_of = {values_[t].data(), labels_[t].data(), static_cast<std::uint32_t>(tables[t]->labels.size())};
-    model.inputs[t] = (inputs_[t] = {machine, batch * padded(model.features) * number_bytes}).data();
-    model.labels[t] = (batch_labels_[t] = {machine, batch}).data();
+    model.inputs[t] = (inputs_[t] = {executor, batch * padded(model.features) * number_bytes}).data();
+    model.labels[t] = (batch_labels_[t] = {executor, batch}).data();
   }
-  model.loss = (loss_ = {machine, batch}).data();
-  model.right = (right_ = {machine, batch}).data();
-  model.epoch_loss = (epoch_loss_ = {machine, settings.epochs}).data();
-  model.epoch_right = (epoch_right_ = {machine, settings.epochs}).data();
-  model.stopped = (stopped_ = {machine, 1}).data();
+  model.loss = (loss_ = {executor, batch}).data();
+  model.right = (right_ = {executor, batch}).data();
+  model.epoch_loss = (epoch_loss_ = {executor, settings.epochs}).data();
+  model.epoch_right = (epoch_right_ = {executor, settings.epochs}).data();
+  model.stopped = (stopped_ = {executor, 1}).data();
   if (training.labels.empty()) {
-    model.answers = (answers_ = {machine, held_out.labels.size()}).data();
-    model.certainty = (certainty_ = {machine, held_out.labels.size()}).data();
+    model.answers = (answers_ = {executor, held_out.labels.size()}).data();
+    model.certainty = (certainty_ = {executor, held_out.labels.size()}).data();
   }
-  model_ = {machine, std::span<mlp_model const>{&model, 1}};
+  model_ = {executor, std::span<mlp_model const>{&model, 1}};
   reset();
 }
 
 void mlp_arrays::reset() {
-  for (task_array const& each : written()) machine_.fill_zero(each.memory, each.array.bytes());
+  for (task_array const& each : written()) executor_.fill_zero(each.memory, each.array.bytes());
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     auto const weights = padded(first_[l].weights, first_[l].inputs, first_[l].outputs);
     layers_[l].weights[0].write(weights);

@@ -21,7 +21,8 @@ struct layer_values {
   std::vector<float> bias;     // (outputs,)
 };
 
-/// Each parameter uniform in ±1/√inputs, drawn by counter_random{seed, layer}: weights row by row, then biases.
+/// Returns parameters that are uniform in ±1/√inputs, drawn by counter_random{seed, layer}: weights row by row, then
+/// biases.
 std::vector<layer_values> first_layers(std::span<std::uint32_t const> sizes, std::uint64_t seed);
 
 struct mlp_settings {
@@ -37,29 +38,29 @@ struct mlp_settings {
   mlp_precision precision = mlp_precision::fp32;
 };
 
-/// The rows of a table that are named, one after the other.
+/// The named rows of a table, one after another.
 struct row_table {
   std::vector<float> values;          // (rows, features)
   std::vector<std::uint32_t> labels;  // (rows,)
 };
 row_table table_of(labelled_rows const& all, std::span<std::uint32_t const> which);
 
-/// What a perceptron is trained or asked with, on a machine. Must go before the machine does.
+/// The arrays for training or asking a perceptron, on a machine. Destroy them before the machine.
 class mlp_arrays {
  public:
-  /// Training; where `training` has no rows, judging alone, whose answers are kept. Throws limit_error.
-  mlp_arrays(executor& machine, std::span<layer_values const> layers, row_table const& training,
+  /// For training. Without `training` rows it only judges, and keeps the answers. Throws limit_error.
+  mlp_arrays(executor& executor, std::span<layer_values const> layers, row_table const& training,
              row_table const& held_out, mlp_settings const& settings);
 
-  /// `sizes`: of the features, the hidden layers, the classes. `training_rows` 0: judging alone.
+  /// `sizes`: of the features, the hidden layers, the classes. `training_rows` 0: only judging.
   static memory_need needs(std::span<std::uint32_t const> sizes, std::uint64_t training_rows,
                            std::uint64_t held_out_rows, mlp_settings const& settings);
 
   mlp_task task() const noexcept { return {model_.data()}; }
   std::uint64_t rounds() const noexcept { return rounds_; }
-  /// Those that a run writes; widths of layers are rounded up to a multiple of 8.
+  /// Returns the arrays that a run writes; widths of layers are rounded up to a multiple of 8.
   std::vector<task_array> written() const;
-  /// Back to the layers that it was made with, and to zeros.
+  /// Resets to the first layers, and to zeros.
   void reset();
 
   std::vector<layer_values> layers() const;                              // in their own sizes, without what was added
@@ -71,31 +72,31 @@ class mlp_arrays {
 
  private:
   struct layer_arrays {
-    machine_array<float> weights[3];  // value, mean, square
-    machine_array<float> bias[3];
-    machine_array<bfloat16> operand;  // in bf16 alone
-    machine_array<std::byte> output;  // in the precision of products, as the next
-    machine_array<std::byte> gradient;
+    device_array<float> weights[3];  // value, mean, square
+    device_array<float> bias[3];
+    device_array<bfloat16> operand;  // in bf16 alone
+    device_array<std::byte> output;  // in the precision of products, as the next
+    device_array<std::byte> gradient;
   };
 
-  executor& machine_;
+  executor& executor_;
   std::vector<layer_values> first_;
   mlp_precision precision_;
   std::uint64_t rounds_ = 0;
   std::vector<layer_arrays> layers_;
-  machine_array<float> values_[2];  // of training and held-out rows
-  machine_array<std::uint32_t> labels_[2];
-  machine_array<std::byte> inputs_[2];
-  machine_array<std::uint32_t> batch_labels_[2];
-  machine_array<float> logits_;
-  machine_array<float> loss_;
-  machine_array<std::uint32_t> right_;
-  machine_array<double> epoch_loss_;
-  machine_array<std::uint64_t> epoch_right_;
-  machine_array<std::uint32_t> answers_;
-  machine_array<float> certainty_;
-  machine_array<std::uint32_t> stopped_;
-  machine_array<mlp_model> model_;
+  device_array<float> values_[2];  // of training and held-out rows
+  device_array<std::uint32_t> labels_[2];
+  device_array<std::byte> inputs_[2];
+  device_array<std::uint32_t> batch_labels_[2];
+  device_array<float> logits_;
+  device_array<float> loss_;
+  device_array<std::uint32_t> right_;
+  device_array<double> epoch_loss_;
+  device_array<std::uint64_t> epoch_right_;
+  device_array<std::uint32_t> answers_;
+  device_array<float> certainty_;
+  device_array<std::uint32_t> stopped_;
+  device_array<mlp_model> model_;
 };
 
 }  // namespace lull

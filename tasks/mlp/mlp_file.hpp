@@ -20,7 +20,7 @@ struct mlp_file {
 void write_mlp(std::filesystem::path const& path, mlp_file const& model);
 
 /// Reads such a file, of Lull or of another program. Throws input_error for a file that is no such model: another kind,
-/// damaged, layers that do not fit one another.
+/// damaged, or with layers that do not fit together.
 mlp_file read_mlp(std::string const& path);
 
 }  // namespace lull

@@ -9,7 +9,7 @@
 
 namespace lull {
 
-/// What products take their operands in; they are summed up in fp32, and parameters are kept in fp32, always.
+/// The precision of products' operands. Sums and parameters are always fp32.
 enum class mlp_precision : std::uint32_t { fp32, bf16 };
 
 /// A parameter under AdamW.
@@ -19,8 +19,8 @@ struct adamw_state {
   float* square;  // mean of their squares
 };
 
-/// Sizes are rounded up to multiples of 8. What was added is zero and stays zero: so are its gradients, whatever it is
-/// multiplied by.
+/// Sizes are rounded up to multiples of 8. The added numbers are zero and stay zero: so are their gradients, whatever
+/// they are multiplied by.
 struct mlp_layer {
   std::uint32_t inputs;
   std::uint32_t outputs;
@@ -39,7 +39,7 @@ struct mlp_rows {
   std::uint32_t rows;
 };
 
-/// A perceptron, its data, and how it is trained. Stands in the machine's memory; constant while a job is about.
+/// A perceptron, its data, and how it is trained. In the machine's memory; constant while a job runs.
 struct mlp_model {
   static constexpr std::uint32_t max_layers = 9;
 
@@ -89,7 +89,7 @@ class adamw {
     value = value * kept_ - rate_ * (mean * mean_scale_) / (std::sqrt(square * square_scale_) + epsilon_);
   }
 
-  /// Eight neighbours, all read before any is written. Returns what they have become.
+  /// Updates eight neighbours, all read before any is written. Returns the new values.
   LULL_HD eight<float> apply(adamw_state const& of, std::uint64_t at, float const* gradients) const noexcept {
     auto value = eight<float>::from(of.value + at);
     auto mean = eight<float>::from(of.mean + at);
@@ -102,7 +102,7 @@ class adamw {
   }
 
  private:
-  // Copies: read where the model is, they would be loaded again behind every store.
+  // Copies: otherwise these would be loaded from the model again after every store.
   float rate_;
   float kept_;  // of a parameter by its decay
   float mean_decay_;

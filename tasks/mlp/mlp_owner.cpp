@@ -54,7 +54,7 @@ mlp_precision precision_of(option_values const& values, executor_kind kind) {
 
 char const* name_of(mlp_precision precision) { return precision == mlp_precision::bf16 ? "bf16" : "fp32"; }
 
-/// Unit roundoff: 8 significant bits, or 24.
+/// Returns the unit roundoff: of 8 significant bits, or 24.
 double roundoff_of(mlp_precision precision) { return precision == mlp_precision::bf16 ? 0x1p-8 : 0x1p-24; }
 
 /// How far the first epoch's loss may be from the one in double precision, as a share of it.
@@ -72,7 +72,7 @@ double loss_tolerance(mlp_precision precision, std::size_t layers) {
                                           : 1e-3;
 }
 
-/// Rows that rounding may decide, and one in a thousand for all.
+/// Allows for rows that rounding may decide, and one row in a thousand of all.
 bool agree(std::uint64_t right, reference_answers const& expected, std::size_t rows) {
   std::uint64_t const apart = right > expected.right ? right - expected.right : expected.right - right;
   return apart <= 1 + rows / 1000 + expected.unsure;
@@ -89,7 +89,7 @@ void check_classes(option_values const& values, std::uint64_t classes) {
       "has " + std::to_string(classes) + " classes; a perceptron here has " + std::to_string(max_classes) + " at most");
 }
 
-/// What an epoch came to.
+/// The results of an epoch.
 struct epoch_result {
   double loss;      // mean over the training rows
   double accuracy;  // share of the held-out rows
@@ -105,7 +105,7 @@ std::string drawn(std::span<epoch_result const> epochs) {
   return learning_curve_svg("Training loss and held-out accuracy of each epoch", loss, accuracy);
 }
 
-/// So that the greatest feature is 1.
+/// Returns the scale that makes the greatest feature 1.
 float scale_of(row_table const& rows) {
   float greatest = 0;
   for (float const each : rows.values) greatest = std::max(greatest, std::abs(each));
@@ -133,11 +133,11 @@ class mlp_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("mlp", values_, {"model", "losses", "plot"}); }
 
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     check_outputs();
-    if (sizes_.empty()) read_inputs(machine.kind());
+    if (sizes_.empty()) read_inputs(executor.kind());
     first_ = first_layers(sizes_, settings_.seed);
-    arrays_.emplace(machine, first_, training_, held_out_, settings_);
+    arrays_.emplace(executor, first_, training_, held_out_, settings_);
   }
 
   bool may_give_way() const override { return true; }
@@ -188,7 +188,7 @@ class mlp_owner final : public task_owner {
       lines.push_back(text);
     }
     auto const say = [&](char const* name) { lines.push_back(std::string{name} + ": " + values_.path(name).string()); };
-    // the model first: what took longest to make
+    // the model first, because it took longest to make
     if (values_.has("model") && !arrays_->stopped()) {
       write_mlp(values_.path("model"), {arrays_->layers(), settings_.scale});
       say("model");
@@ -203,7 +203,7 @@ class mlp_owner final : public task_owner {
     }
     return lines;
   }
-  /// Of the last epoch; `losses` has all of them.
+  /// Returns the last epoch's figures; `losses` has all epochs.
   std::vector<task_figure> figures() const override {
     epoch_result const last = results().back();
     return {{"loss", last.loss}, {"accuracy", last.accuracy}};
@@ -267,10 +267,10 @@ class classify_owner final : public task_owner {
 
   void check_outputs() const override { check_output_files("classify", values_, {"out"}); }
 
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     check_outputs();
-    if (rows_.labels.empty()) read_inputs(machine.kind());
-    arrays_.emplace(machine, model_.layers, row_table{}, rows_, settings());
+    if (rows_.labels.empty()) read_inputs(executor.kind());
+    arrays_.emplace(executor, model_.layers, row_table{}, rows_, settings());
   }
 
   bool may_give_way() const override { return true; }

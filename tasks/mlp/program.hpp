@@ -7,13 +7,13 @@
 
 namespace lull {
 
-/// What is done in a phase.
+/// The work of a phase.
 enum class mlp_phase {
   load,      // the first batch
   forward,   // through one layer, not the last
   loss,      // of each row: through the last layer, and back through it; beside it the next batch is loaded
   backward,  // through one layer: the gradient of its inputs; beside it the layer above is updated, whose weights
-             // nobody needs any more
+             // no later phase needs them
   update,    // of the layers that were not yet
   judge      // each row of a held-out batch: through the last layer, right or wrong; beside it the next batch is loaded
 };
@@ -71,11 +71,11 @@ struct mlp_program {
     return made;
   }
 
-  /// Training steps before this point.
+  /// Returns the training steps before this point.
   LULL_HD std::uint64_t steps_before(mlp_point const& at) const noexcept {
     return std::uint64_t{at.epoch} * train_steps + (at.step < train_steps ? at.step : train_steps);
   }
-  /// Steps of either kind before this point: batches stand in two places in turn.
+  /// Returns the steps of either kind before this point: batches use two places in turn.
   LULL_HD std::uint64_t batches_before(mlp_point const& at) const noexcept {
     return std::uint64_t{at.epoch} * (train_steps + judge_steps) + at.step;
   }

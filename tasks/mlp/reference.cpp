@@ -48,7 +48,7 @@ std::vector<layer> layers_from(std::span<layer_values const> from) {
   return made;
 }
 
-/// What each layer is given, and last the logits.
+/// Returns the input of each layer, and last the logits.
 std::vector<numbers> pass(std::vector<layer> const& layers, numbers row) {
   std::vector<numbers> all{std::move(row)};
   for (layer const& each : layers) {
@@ -94,7 +94,7 @@ numbers row_at(row_table const& rows, std::size_t at, double scale) {
   return made;
 }
 
-/// The order of the first epoch, as tasks/mlp/shuffled.hpp states it.
+/// Returns the order of the first epoch, as tasks/mlp/shuffled.hpp defines it.
 std::vector<std::uint32_t> first_order(std::uint64_t seed, std::uint32_t count) {
   auto const split_mix = [](std::uint64_t z) {
     z += 0x9e3779b97f4a7c15ULL;

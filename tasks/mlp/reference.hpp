@@ -9,15 +9,15 @@
 
 namespace lull {
 
-/// What a trained perceptron is held against: plain loops in double precision, which share no code with the task.
+/// Verifies a trained perceptron: plain loops in double precision, which share no code with the task.
 ///
-/// Mean loss over the rows of the first epoch, each row's taken before the step that it is part of.
+/// Returns the mean loss over the rows of the first epoch, each row's taken before the step that includes it.
 double reference_first_loss(std::span<layer_values const> first, row_table const& training,
                             mlp_settings const& settings);
 
 struct reference_answers {
   std::uint64_t right = 0;  // rows whose greatest logit is their label's
-  /// Rows whose two greatest logits are nearer than six standard deviations of what rounding does to them.
+  /// Rows whose two greatest logits differ by less than six standard deviations of their rounding errors.
   std::uint64_t unsure = 0;
 };
 

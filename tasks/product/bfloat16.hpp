@@ -9,8 +9,8 @@
 
 namespace lull {
 
-/// The upper half of a float: 8 significant bits. Made from one by rounding to the nearest, ties to even; equal on all
-/// machines but for the bits of what is no number.
+/// The upper half of a float: 8 significant bits. Made from a float by rounding to the nearest, ties to even; equal on
+/// all machines except for the bits of a NaN.
 struct bfloat16 {
   static constexpr tensor_type element = tensor_type::bf16;  // in files
   std::uint16_t bits;

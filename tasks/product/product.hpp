@@ -98,7 +98,7 @@ LULL_HD product_sums multiply_tile(auto const& team, matrix_ref<Number> a, matri
   }
 }
 
-/// Collective, behind multiply_tile: visit(row, column, sums) for eight neighbours at a time, rows and columns of the
+/// Collective, after multiply_tile: visit(row, column, sums) for eight neighbours at a time, rows and columns of the
 /// product.
 LULL_HD void each_eight(auto const& team, product_sums const& tile, auto const& visit) noexcept {
   std::uint32_t const across = tile.columns / 8;

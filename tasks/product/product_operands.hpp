@@ -36,17 +36,17 @@ inline tensor_map map_of(product_operand const& operand, minor which, std::uint3
 /// The maps that a product needs on a GPU, in its memory; none on CPU threads. Set `of.maps` to its data. Errors:
 /// usage_error for a product without elements, or with a pitch that is no multiple of 8.
 template <minor A, minor B>
-machine_array<tensor_map> maps_of(executor& machine, large_product<A, B> const& of) {
+device_array<tensor_map> maps_of(executor& executor, large_product<A, B> const& of) {
   large_shape const& shape = of.shape;
   if (shape.rows == 0 || shape.columns == 0 || shape.depth == 0 || shape.count == 0)
     throw usage_error{"a product needs rows, columns, a depth and a count"};
   if (large_tiles{shape}.number() >= 0xffff'ffffU)
     throw limit_error{"a product has too many tiles: fewer than 2^32 - 1 can be told apart"};
-  if (machine.kind() != executor_kind::cuda) return {};
-  device_guard const inside{machine};
+  if (executor.kind() != executor_kind::cuda) return {};
+  device_guard const inside{executor};
   std::array const maps{detail::map_of(of.a, A, shape.rows, shape.depth, shape.count, large_tiles::rows),
                         detail::map_of(of.b, B, shape.columns, shape.depth, shape.count, large_tiles::columns)};
-  return {machine, std::span<tensor_map const>{maps}};
+  return {executor, std::span<tensor_map const>{maps}};
 }
 
 }  // namespace lull

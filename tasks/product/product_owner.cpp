@@ -28,8 +28,7 @@ constexpr std::array product_options{
            "random seed of the operands, which are in [-1, 1)"},
     option{"leave", option_kind::choice, "within", "within|saved|behind",
            "how blocks leave a tile: within it, and it is done again; within it, and its saved sums continue; or only "
-           "behind "
-           "its end, up to 50 us later, for comparison"},
+           "after its end, up to 50 us later, for comparison"},
 };
 
 task_type type_by_leaving(option_values const& values) {
@@ -52,25 +51,25 @@ class product_owner final : public task_owner {
     return {.machine_bytes = bytes, .preparing_bytes = max_piece, .smaller = "rows, columns, depth or count"};
   }
 
-  void prepare(executor& machine) override {
-    machine_ = &machine;
-    a_ = {machine, a().step * shape().count};
-    b_ = {machine, b().step * shape().count};
-    result_ = {machine, pitch() * shape().rows * shape().count};
+  void prepare(executor& executor) override {
+    executor_ = &executor;
+    a_ = {executor, a().step * shape().count};
+    b_ = {executor, b().step * shape().count};
+    result_ = {executor, pitch() * shape().rows * shape().count};
     fill(a_, 0);
     fill(b_, 1);
     work_.of = {shape(), {a_.data(), a().pitch, a().step}, {b_.data(), b().pitch, b().step}, nullptr};
-    maps_ = maps_of(machine, work_.of);
+    maps_ = maps_of(executor, work_.of);
     work_.of.maps = maps_.data();
     work_.to = {result_.data(), pitch(), pitch() * shape().rows};
     work_.rounds = static_cast<std::uint64_t>(values_.integer("rounds"));
-    if (values_.choice("leave") == "saved") save_tiles(machine);
+    if (values_.choice("leave") == "saved") save_tiles(executor);
   }
 
   bool may_give_way() const override { return true; }
 
   job_description describe() const override {
-    if (machine_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
+    if (executor_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
     if (values_.choice("leave") == "within") return lull::describe(work_, "product");
     if (values_.choice("leave") == "saved")
       return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
@@ -94,13 +93,13 @@ class product_owner final : public task_owner {
     double worst = 0;  // share of what rounding allows
     for (int matrix = 0; matrix < matrices_checked; ++matrix) {
       std::uint64_t const count = random() % shape.count;
-      machine_->read(b.data(), b_.data() + count * work_.of.b.step, b.size() * sizeof(bfloat16));
+      executor_->read(b.data(), b_.data() + count * work_.of.b.step, b.size() * sizeof(bfloat16));
       for (int i = 0; i < rows_checked; ++i) {
         std::uint64_t const row = i == 0 ? 0 : i == 1 ? shape.rows - 1 : random() % shape.rows;
-        machine_->read(a.data(), a_.data() + count * work_.of.a.step + row * work_.of.a.pitch,
-                       a.size() * sizeof(bfloat16));
-        machine_->read(found.data(), result_.data() + count * work_.to.step + row * work_.to.pitch,
-                       found.size() * sizeof(bfloat16));
+        executor_->read(a.data(), a_.data() + count * work_.of.a.step + row * work_.of.a.pitch,
+                        a.size() * sizeof(bfloat16));
+        executor_->read(found.data(), result_.data() + count * work_.to.step + row * work_.to.pitch,
+                        found.size() * sizeof(bfloat16));
         for (std::uint32_t column = 0; column < shape.columns; ++column) {
           double sum = 0;
           double size = 0;
@@ -145,34 +144,34 @@ class product_owner final : public task_owner {
   product_operand b() const { return operand_at(nullptr, minor::depth, shape().columns, shape().depth); }
   std::uint64_t pitch() const { return (shape().columns + 7U) / 8 * 8; }
 
-  void save_tiles(executor& machine) {
+  void save_tiles(executor& executor) {
     std::size_t const tiles = large_tiles{work_.of.shape}.number();
-    steps_ = {machine, tiles * saved_sums::parts};
-    if (machine.kind() == executor_kind::cuda) sums_ = {machine, tiles * large_tiles::rows * large_tiles::columns};
+    steps_ = {executor, tiles * saved_sums::parts};
+    if (executor.kind() == executor_kind::cuda) sums_ = {executor, tiles * large_tiles::rows * large_tiles::columns};
     saved_ = {sums_.data(), steps_.data()};
   }
 
   std::uint32_t number(std::string_view name) const { return static_cast<std::uint32_t>(values_.integer(name)); }
 
-  void fill(machine_array<bfloat16>& array, std::uint64_t stream) const {
+  void fill(device_array<bfloat16>& array, std::uint64_t stream) const {
     counter_random const random{static_cast<std::uint64_t>(values_.integer("seed")), stream};
     std::vector<bfloat16> piece(std::min(array.size(), max_piece / sizeof(bfloat16)));
     for (std::size_t first = 0; first < array.size(); first += piece.size()) {
       std::size_t const count = std::min(piece.size(), array.size() - first);
       for (std::size_t i = 0; i < count; ++i)
         piece[i] = bfloat16{static_cast<float>(random.at(first + i) >> 40) * 0x1p-23F - 1};
-      machine_->write(array.data() + first, piece.data(), count * sizeof(bfloat16));
+      executor_->write(array.data() + first, piece.data(), count * sizeof(bfloat16));
     }
   }
 
   option_values values_;
-  executor* machine_ = nullptr;
-  machine_array<bfloat16> a_;
-  machine_array<bfloat16> b_;
-  machine_array<bfloat16> result_;
-  machine_array<tensor_map> maps_;
-  machine_array<float> sums_;
-  machine_array<std::uint32_t> steps_;
+  executor* executor_ = nullptr;
+  device_array<bfloat16> a_;
+  device_array<bfloat16> b_;
+  device_array<bfloat16> result_;
+  device_array<tensor_map> maps_;
+  device_array<float> sums_;
+  device_array<std::uint32_t> steps_;
   saved_sums saved_;
   plain_product work_{};
 };

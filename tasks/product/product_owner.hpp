@@ -5,8 +5,7 @@
 
 namespace lull {
 
-/// `product`: matrix products in bf16, over and over: tensor cores and nothing else. Verified on random rows in double
-/// precision.
+/// `product`: repeated matrix products in bf16, only on tensor cores. Verified on random rows in double precision.
 task_entry product_entry();
 
 }  // namespace lull

@@ -6,20 +6,20 @@
 #include <lull/tasks/product/large_product.hpp>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// How the warps of a block that multiplies on tensor cores are kept in tiles, by a thread each of three others: one
-/// claims, one feeds, one polls.
+/// How three warps keep the multiplying warps of a block in tiles, by one thread each: one claims, one feeds, one
+/// polls.
 namespace lull::detail {
 
-/// What the warps of a block tell each other, in shared memory behind the stages.
+/// What the warps of a block tell each other, in shared memory after the stages.
 struct operand_buffer {
-  /// Tiles begun and not done by both warpgroups: stages, the one in hand, and some.
+  /// Tiles that were begun and not done by both warpgroups: stages, the current one, and some.
   static constexpr std::uint32_t max_fed = 8;
 
   std::uint64_t filled[large_tiles::stages];   // barriers: the stage's operands are there
   std::uint64_t emptied[large_tiles::stages];  // … were read, by all warps
   large_tiles::tile at[large_tiles::stages];   // of the tile that the stage belongs to
-  std::uint32_t no_more[large_tiles::stages];  // not 0: the stage belongs to none, nor does any behind it
-  // where tiles are saved
+  std::uint32_t no_more[large_tiles::stages];  // not 0: the stage belongs to no tile, nor does any after it
+  // if tiles are saved
   std::uint32_t tile[large_tiles::stages];  // the item
   std::uint32_t from[large_tiles::stages]
                     [saved_sums::parts];  // the step at which each warpgroup goes on; the lower one is fed first
@@ -39,10 +39,10 @@ struct operand_buffer {
   std::uint64_t end;    // … none where it is next
 };
 static_assert(sizeof(operand_buffer) <= 512);
-// Handed back at most: those, and a chunk claimed ahead.
+// The most that is handed back: those, and a chunk that was claimed early.
 static_assert(large_tiles::stages + 2 <= operand_buffer::max_fed && operand_buffer::max_fed + 1 <= max_undone);
 
-/// Where a stage's operands lie, and how the products find them.
+/// Where a stage's operands are, and how the products find them.
 template <minor A, minor B>
 struct tile_stage {
   static constexpr std::uint32_t b_offset = large_tiles::rows * large_tiles::depth * sizeof(bfloat16);
@@ -60,7 +60,7 @@ struct tile_stage {
     return ptx::matrix_in_shared(stage + b_offset, B == minor::depth ? 16 : block, eight_rows);
   }
 
-  /// One thread: the operands of one step into the stage.
+  /// One thread copies the operands of one step into the stage.
   __device__ static void fill(std::uint32_t stage, std::uint32_t barrier, tensor_map const* maps,
                               large_tiles::tile const& at, std::uint32_t k) noexcept {
     ptx::arrive_expecting(barrier, large_tiles::stage_bytes);
@@ -97,7 +97,7 @@ struct stage_place {
   }
 };
 
-/// Rank 0: claims a chunk whenever one is wanted.
+/// Rank 0 claims a chunk whenever one is wanted.
 __device__ inline void answer_claims(auto const& team, operand_buffer& buffer) noexcept {
   for (std::uint32_t answers = 0; !ptx::is_over(ptx::window(&buffer.all_fed), 0);) {
     if (!ptx::is_over(ptx::window(&buffer.asked), answers & 1)) continue;
@@ -109,7 +109,7 @@ __device__ inline void answer_claims(auto const& team, operand_buffer& buffer) n
   }
 }
 
-/// One thread of another warp, for a claim is two trips to the L2 long: looks whether the stay has ended.
+/// One thread of another warp polls for the end of the stay, because a claim takes two trips to the L2.
 __device__ inline void poll(auto const& team, operand_buffer& buffer) noexcept {
   while (!team.stay_ended()) {
     if (ptx::is_over(ptx::window(&buffer.all_fed), 0)) return;
@@ -117,9 +117,9 @@ __device__ inline void poll(auto const& team, operand_buffer& buffer) noexcept {
   ptx::arrive(ptx::window(&buffer.ended));
 }
 
-/// One thread of another warp: has the operands copied until the stay ends or there is no more. Claims take two trips
-/// to the L2, so it asks for the next chunk some steps before it needs it, and no sooner: what a block has claimed,
-/// others cannot do.
+/// One thread of another warp has the operands copied until the stay ends or no tile is left. Claims take two trips to
+/// the L2, so it asks for the next chunk some steps before it needs it. It does not ask earlier, because other blocks
+/// cannot do what this block has claimed.
 template <tile_leaving Leaving, minor A, minor B>
 class tile_producer {
  public:
@@ -156,7 +156,7 @@ class tile_producer {
  private:
   static constexpr std::uint32_t asks_ahead = 8;  // steps
 
-  /// False: the stay ended before it was fed.
+  /// Returns false if the stay ended before the tile was fed.
   __device__ bool produce(large_tiles::tile const& at) noexcept {
     std::uint32_t from[saved_sums::parts] = {};
     if constexpr (Leaving == tile_leaving::saved) {
@@ -184,7 +184,7 @@ class tile_producer {
     return true;
   }
 
-  /// False: there is no more.
+  /// Returns false if there is no more.
   __device__ bool take_answer() noexcept {
     ptx::await(ptx::window(&buffer_.answered), taken_ & 1);
     buffer_.taken = ++taken_;
@@ -208,8 +208,8 @@ class tile_producer {
   std::uint32_t taken_ = 0;
 };
 
-/// Rank 0, when all others are through: what both warpgroups have not done goes back, and what was claimed ahead and
-/// not begun.
+/// Rank 0 hands back what both warpgroups have not done, and what was claimed early and not begun; called when all
+/// others are through.
 __device__ inline void hand_back_undone(auto const& team, operand_buffer const& buffer) noexcept {
   std::uint32_t const done = buffer.done[0] < buffer.done[1] ? buffer.done[0] : buffer.done[1];
   bool const in_hand = buffer.next < buffer.end;

@@ -7,10 +7,10 @@
 #include <lull/tasks/product/tile_producer.cuh>
 #include <lull/tasks/product/wgmma.cuh>
 
-/// A tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims, by rank 0; warp 1 feeds: has
-/// the operands copied into a ring of stages; warp 2 polls. Two warpgroups multiply 64 rows of the tile each; in the
-/// shadow of the products just begun they look whether the stay has ended, each for itself, for warpgroups that vote
-/// together run in step and cost more than the polls (docs/decisions/leaving-within-a-tile.md).
+/// Multiplies a tile on the tensor cores of compute capability 9.0, by 384 threads. Warp 0 claims, by rank 0; warp 1
+/// feeds: has the operands copied into a ring of stages; warp 2 polls. Two warpgroups multiply 64 rows of the tile
+/// each. While the products just begun run, each warpgroup checks for itself whether the stay has ended: warpgroups
+/// that vote together run in step and cost more than the polls (docs/decisions/leaving-within-a-tile.md).
 namespace lull::detail {
 
 /// One of the two warpgroups that multiply.
@@ -41,7 +41,7 @@ class tile_consumer {
       store(sums, at, finish);
       if (thread_ == 0) buffer_.done[group_] = ++done;
     }
-    // Left: what is still being copied must land before the block goes.
+    // The team leaves: what is still being copied must arrive before the block goes.
     for (;; place_.next()) {
       ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
       if (buffer_.no_more[place_.slot] != 0) return;
@@ -53,7 +53,7 @@ class tile_consumer {
  private:
   static constexpr bool polls = Leaving != tile_leaving::whole;
   static constexpr bool saves = Leaving == tile_leaving::saved;
-  /// Steps, of 0.7 us each. Sums saved and fetched again cost both as long as some ten.
+  /// Steps, of 0.7 us each. Saving and fetching sums costs as much as some ten steps.
   static constexpr std::uint32_t worth_saving = 16;
 
   /// Where a tile continues.
@@ -70,7 +70,7 @@ class tile_consumer {
     return {buffer_.tile[place_.slot], own, own > other ? own - other : 0};
   }
 
-  /// False: there is no more.
+  /// Returns false if there is no more.
   __device__ __forceinline__ bool skip(resumed const& where) noexcept {
     for (std::uint32_t step = 0; step < where.skipped; ++step) {
       __syncwarp();  // all lanes have read what the buffer says of it
@@ -82,7 +82,7 @@ class tile_consumer {
     return true;
   }
 
-  /// The first step's operands are there. False: the stay ended first.
+  /// The first step's operands are there. Returns false if the stay ended first.
   __device__ __forceinline__ bool multiply(float (&sums)[128], std::uint32_t steps, resumed const& where) noexcept {
     constexpr std::uint32_t none = large_tiles::stages;
     std::uint32_t before = none;
@@ -95,7 +95,7 @@ class tile_consumer {
     }
     std::uint32_t step = where.step + 1;
     for (;; ++step) {
-      // In the shadow of the products just begun, while those before them end.
+      // While the products just begun run, and those before them end.
       std::uint32_t const current = place_.slot;
       place_.next();
       bool const last = step == steps;
@@ -105,8 +105,8 @@ class tile_consumer {
       before = current;
       if (last) break;
       if (!there) ptx::await(ptx::window(&buffer_.filled[place_.slot]), place_.parity);
-      // Must we go? Asked last, so that only the products just begun are waited for. The producer may have seen
-      // the end first, and said that there is no more.
+      // Checked last, so that only the products just begun are waited for. The producer may have seen the end first and
+      // reported that there is no more.
       bool const goes = buffer_.no_more[place_.slot] != 0 || (polls && ptx::is_over(ptx::window(&buffer_.ended), 0));
       whole = !(polls ? ptx::any_of_warpgroup(goes, 2 + group_) : goes);
       if (!whole) break;
@@ -125,7 +125,7 @@ class tile_consumer {
     return tile * saved_sums::parts + static_cast<std::uint32_t>(group_);
   }
 
-  /// In fours of each thread's, the threads' side by side.
+  /// Each thread's sums, in fours; the threads' fours are side by side.
   __device__ float4* sums_of(std::uint32_t tile) const noexcept {
     return reinterpret_cast<float4*>(saved_.at) + (std::uint64_t{part_of(tile)} * (128 / 4) * 128 + thread_);
   }
@@ -149,7 +149,7 @@ class tile_consumer {
     }
   }
 
-  /// The first of a tile's overwrites: nothing of the sums is then live between two tiles, where registers are few.
+  /// The first step of a tile overwrites: so no sums are live between two tiles, where registers are few.
   template <bool First>
   __device__ __forceinline__ void begin_step(float (&sums)[128]) const noexcept {
     std::uint64_t const offset = std::uint64_t{place_.slot} * (large_tiles::stage_bytes / 16);
@@ -225,7 +225,7 @@ class tile_consumer {
     }
   }
 
-  /// Four threads have 32 neighbours of a row, each two of every eight.
+  /// Four threads have 32 neighbours of a row, two each of every eight.
   __device__ __forceinline__ void store_row(Number* to, float const (&value)[8]) const noexcept {
     if constexpr (sizeof(Number) == 4) {
 #pragma unroll
@@ -233,7 +233,7 @@ class tile_consumer {
         *reinterpret_cast<float2*>(to + i * 8 + thread_ % 4 * 2) = make_float2(value[2 * i], value[2 * i + 1]);
       }
     } else {
-      // Exchanged among the four, so that each has eight neighbours.
+      // The four exchange them, so that each has eight neighbours.
       std::uint32_t pairs[4];
 #pragma unroll
       for (std::uint32_t i = 0; i < 4; ++i) {
@@ -246,8 +246,8 @@ class tile_consumer {
       *reinterpret_cast<uint4*>(to + thread_ % 4 * 8) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
   }
-  /// One step of a transposition among lanes: lanes with the bit keep `high` and give `low` away, the others the other
-  /// way round.
+  /// One step of a transposition among lanes: lanes with the bit keep `high` and give `low` away, the others the
+  /// reverse.
   __device__ __forceinline__ void exchange(std::uint32_t& low, std::uint32_t& high, std::uint32_t bit) const noexcept {
     bool const upper = (thread_ & bit) != 0;
     std::uint32_t const other = __shfl_xor_sync(~0U, upper ? low : high, static_cast<int>(bit));
@@ -309,7 +309,7 @@ __device__ void multiply_on_tensor_cores(auto const& team, chunk c, large_produc
     __syncwarp();
   }
   team.sync();
-  // Not before that: a warp that had nothing to do would take back what those that multiply still wait for.
+  // Not earlier: an idle warp would take back registers for which those that multiply still wait.
   if (warp < 4) ptx::take_registers<launched>();
   if (threadIdx.x != 0) return;
   hand_back_undone(team, buffer);

@@ -11,7 +11,8 @@ namespace lull {
 
 namespace detail {
 
-/// In plain loops, one element a thread: CPU threads, and GPUs before compute capability 9.0. Left between two rows.
+/// Multiplies in plain loops, one element a thread: for CPU threads, and GPUs before compute capability 9.0. Leaves
+/// between two rows.
 template <tile_leaving Leaving, minor A, minor B, class Number>
 LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> const& of,
                               product_result<Number> const& to, auto const& finish, saved_sums const& saved) noexcept {
@@ -46,7 +47,7 @@ LULL_HD void multiply_plainly(auto const& team, chunk c, large_product<A, B> con
         }
       }
       if (stored != nullptr && team.rank() == 0)
-        *stored = 0;  // for the next round: the barriers of its rows lie behind all reads of this one's
+        *stored = 0;  // for the next round: the barriers of its rows come after all reads of this one's
     }
     auto& next = *reinterpret_cast<chunk*>(static_cast<unsigned char*>(team.shared()) + 64);
     if (team.rank() == 0) next = team.more();
@@ -83,7 +84,7 @@ LULL_HD void multiply_tiles(auto const& team, chunk c, large_product<A, B> const
 #endif
 }
 
-/// What becomes of a sum before it is stored: nothing.
+/// The function applied to a sum before it is stored: none.
 struct as_it_is {
   LULL_HD float operator()(std::uint32_t, std::uint32_t, std::uint32_t, float sum) const noexcept { return sum; }
 };

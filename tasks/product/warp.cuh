@@ -7,8 +7,8 @@
 
 namespace lull {
 
-/// A warp's tensor cores and its way to shared memory, as PTX; what the calls mean stands in warp_product.hpp. What
-/// reads or writes memory carries a "memory" clobber: it must not pass a barrier.
+/// A warp's tensor cores and its path to shared memory, as PTX; warp_product.hpp explains the calls. What reads or
+/// writes memory carries a "memory" clobber: it must not pass a barrier.
 struct cuda_warp : async_copy {
   template <std::uint32_t Count, bool Transposed>
   __device__ static void load(std::uint32_t (&into)[Count], address row) noexcept {

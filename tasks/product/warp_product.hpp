@@ -54,7 +54,7 @@ class warp_product {
         return place;
       }
       Warp::template await_groups<static_cast<int>(stages) - 2>();
-      team.sync();  // all threads' pieces are there, and nobody reads the stage that is filled next
+      team.sync();  // all threads' pieces are there, and no thread reads the stage that is filled next
       if (at + stages - 1 < steps) fetch(a, b, place, rank, at + stages - 1, ahead);
       Warp::end_group();
       add_step(sums, rank, here);
@@ -74,7 +74,7 @@ class warp_product {
   static constexpr bool left_by_depth = How != factors::left_transposed;  // its rows in storage run along the depth
   static constexpr bool right_by_depth = How == factors::right_transposed;
 
-  /// Where a piece of 16 bytes stands in its panel.
+  /// Returns where a piece of 16 bytes is in its panel.
   template <bool ByDepth>
   LULL_HD static std::uint32_t offset_of(std::uint32_t row, std::uint32_t piece) noexcept {
     constexpr std::uint32_t pieces = ByDepth ? step / 8 : Side / 8;
@@ -157,8 +157,7 @@ class warp_product {
   address storage_;
 };
 
-/// What multiply_thin is in bf16. Each warp has 16 columns at a time; everything that they need is asked for before it
-/// is used.
+/// Does multiply_thin in bf16. Each warp has 16 columns at a time; it loads all that they need before using any.
 template <class Warp>
 LULL_HD void warp_thin_product(auto const& team, matrix_ref<bfloat16> a, matrix_ref<bfloat16> b, bfloat16 const* mask,
                                bfloat16* to) noexcept {

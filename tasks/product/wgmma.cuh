@@ -17,11 +17,11 @@ __device__ inline std::uint32_t window(void const* shared) noexcept {
 __device__ inline void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) noexcept {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-/// The memory may hold anything else from here on.
+/// Ends a barrier: its memory may be used otherwise from here on.
 __device__ inline void barrier_end(std::uint32_t barrier) noexcept {
   asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
-/// Barriers just made, to the tensor copies.
+/// Publishes new barriers to the tensor copies.
 __device__ inline void publish_barriers() noexcept {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -29,7 +29,7 @@ __device__ inline void publish_barriers() noexcept {
 __device__ inline void arrive(std::uint32_t barrier) noexcept {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// Arrives, and lets the phase wait for so many bytes.
+/// Arrives, and makes the phase wait for so many bytes.
 __device__ inline void arrive_expecting(std::uint32_t barrier, std::uint32_t bytes) noexcept {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -41,8 +41,7 @@ __device__ inline bool is_over(std::uint32_t barrier, std::uint32_t parity) noex
                : "memory");
   return over != 0;
 }
-/// Each try sleeps up to some microseconds. A copy that does not come in a minute never will: the device is lost
-/// anyway.
+/// Each try sleeps up to some microseconds. A copy that does not arrive in a minute never will: the device is lost.
 __device__ inline void await(std::uint32_t barrier, std::uint32_t parity) noexcept {
   constexpr std::uint32_t max_tries = 1U << 26;
 #pragma unroll 1
@@ -57,13 +56,13 @@ __device__ inline void await(std::uint32_t barrier, std::uint32_t parity) noexce
   __trap();
 }
 
-/// What other threads wrote to global memory and this one acquired, to its tensor copies.
+/// Publishes what other threads wrote to global memory, and this thread acquired, to its tensor copies.
 __device__ inline void publish_to_copies() noexcept { asm volatile("fence.proxy.async;" ::: "memory"); }
-/// A map that was written into global memory before this kernel began.
+/// Acquires a map that was written into global memory before this kernel began.
 __device__ inline void acquire_map(tensor_map const* map) noexcept {
   asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map) : "memory");
 }
-/// One box; counts its bytes at `barrier`. What lies outside of the array comes as zeros.
+/// Copies one box and counts its bytes at `barrier`. What lies outside of the array is zero.
 __device__ inline void copy_box(std::uint32_t to, tensor_map const* map, std::uint32_t barrier, int x, int y,
                                 int z) noexcept {
   asm volatile(
@@ -73,7 +72,7 @@ __device__ inline void copy_box(std::uint32_t to, tensor_map const* map, std::ui
       : "memory");
 }
 
-/// The warps of a warpgroup, by a named barrier: whether any of its 128 threads says so.
+/// Returns whether any of a warpgroup's 128 threads says so; a named barrier of the warpgroup.
 __device__ inline bool any_of_warpgroup(bool says, int barrier) noexcept {
   std::uint32_t any;
   asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; bar.red.or.pred q, %2, 128, p; selp.u32 %0, 1, 0, q; }"
@@ -93,8 +92,8 @@ __device__ inline std::uint64_t matrix_in_shared(std::uint32_t at, std::uint32_t
          swizzle_128;
 }
 
-/// All warps of a warpgroup: registers a thread from here on, a multiple of 8; those given up can be taken by the
-/// block's other warpgroups. Between two of these lies a barrier.
+/// Sets the registers a thread from here on, a multiple of 8; all warps of a warpgroup call it. The block's other
+/// warpgroups can take those given up. A barrier comes between the two.
 template <int Registers>
 __device__ inline void give_up_registers() noexcept {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
@@ -104,7 +103,7 @@ __device__ inline void take_registers() noexcept {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 
-/// Two neighbours, `low` first in memory, rounded to nearest even.
+/// Returns two neighbours, `low` first in memory, rounded to nearest even.
 __device__ inline std::uint32_t pair_of_bf16(float low, float high) noexcept {
   std::uint32_t pair;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));

@@ -24,16 +24,16 @@ class preempted_at_random : public testing::Test {
  protected:
   template <class Owner>
   Owner& prepared(Owner& owner) {
-    owner.prepare(*machine_);
+    owner.prepare(*executor_);
     return owner;
   }
 
-  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 2});
+  std::unique_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads, .processors = 2});
 };
 
 TEST_F(preempted_at_random, runs_are_counted_until_enough_bubbles_were_cut) {
   probe_owner owner{probe_task::mutant::none, 2, {20'000, 20'000}};
-  preempted_runs const found = preempt_at_random(prepared(owner), *machine_, {.instants = 3, .longest = 1ms});
+  preempted_runs const found = preempt_at_random(prepared(owner), *executor_, {.instants = 3, .longest = 1ms});
   EXPECT_EQ(found.difference, "");
   EXPECT_GE(found.instants, 3U);
   EXPECT_GE(found.bubbles, found.instants);
@@ -45,7 +45,7 @@ TEST_F(preempted_at_random, runs_are_counted_until_enough_bubbles_were_cut) {
 
 TEST_F(preempted_at_random, a_run_that_differs_is_the_last) {
   forgetful_owner owner;
-  preempted_runs const found = preempt_at_random(prepared(owner), *machine_, {.instants = 1'000'000});
+  preempted_runs const found = preempt_at_random(prepared(owner), *executor_, {.instants = 1'000'000});
   EXPECT_EQ(found.runs, 1U);
   // the first value behind those of the first phase, 17, which is never written
   EXPECT_EQ(found.difference, "array 'values' differs from the first run's at byte 136");
@@ -53,11 +53,11 @@ TEST_F(preempted_at_random, a_run_that_differs_is_the_last) {
 
 TEST_F(preempted_at_random, an_uninterrupted_run_with_a_wrong_result_is_an_error) {
   // one worker: a mutant's blocks race, and ThreadSanitizer would say so
-  std::unique_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::unique_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
   probe_owner owner{probe_task::mutant::skips_a_chunk};
-  owner.prepare(*machine);
+  owner.prepare(*executor);
   try {
-    preempt_at_random(owner, *machine, {});
+    preempt_at_random(owner, *executor, {});
     FAIL();
   } catch (std::runtime_error const& reason) {
     EXPECT_NE(std::string{reason.what()}.find("wrong result"), std::string::npos) << reason.what();
@@ -66,9 +66,9 @@ TEST_F(preempted_at_random, an_uninterrupted_run_with_a_wrong_result_is_an_error
 
 TEST_F(preempted_at_random, time_is_bounded) {
   probe_owner without_end{probe_task::mutant::none, std::numeric_limits<std::uint32_t>::max()};
-  EXPECT_THROW(preempt_at_random(prepared(without_end), *machine_, {.at_most = 1ms}), limit_error);
+  EXPECT_THROW(preempt_at_random(prepared(without_end), *executor_, {.at_most = 1ms}), limit_error);
   probe_owner short_one;
-  EXPECT_THROW(preempt_at_random(prepared(short_one), *machine_, {.instants = 1'000'000'000, .at_most = 100ms}),
+  EXPECT_THROW(preempt_at_random(prepared(short_one), *executor_, {.instants = 1'000'000'000, .at_most = 100ms}),
                limit_error);
 }
 

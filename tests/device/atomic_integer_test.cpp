@@ -59,7 +59,7 @@ TYPED_TEST(atomic_integers, lose_no_addition) {
 TYPED_TEST(atomic_integers, keep_the_least_and_the_greatest) {
   TypeParam low = this->greatest;
   TypeParam high = this->least;
-  // below zero, too, where there is that
+  // Also below zero, for signed types.
   auto const value = [](int i) { return static_cast<TypeParam>(i - (std::is_signed_v<TypeParam> ? times : 0)); };
   from_all_threads([&](int i) {
     atomic_integer{low}.fetch_min(value(i));

@@ -19,7 +19,7 @@ namespace lull::test {
 
 inline constexpr std::uint64_t max_steps = 2'000'000;  // a run takes some thousands; this many mean that it hangs
 
-/// What the device would launch; null: nothing. It refuses what has not ended, and the end of a graph comes a little
+/// What the device would launch; null: nothing. It refuses an executable that has not ended, and a graph ends a little
 /// after its last node.
 struct device_queue {
   void const* next = nullptr;
@@ -56,7 +56,7 @@ struct queue_launcher {
 };
 using conducting = conductor<simulated_world, queue_launcher>;
 
-/// Bubbles that are all alike, and what the conductor knows of them.
+/// A row of equal bubbles, and the conductor's hint about them.
 struct course {
   std::uint64_t bubble_ns;
   std::uint64_t node_ns;  // each a segment
@@ -99,7 +99,7 @@ class scenario {
     queue_.max_in_a_row = 1 + draw(6);
     fill(filled());
   }
-  /// Nothing is drawn.
+  /// Draws nothing at random.
   explicit scenario(course const& along)
       : along_(along),
         steps_(1),
@@ -128,7 +128,7 @@ class scenario {
         segments_.begin(), segments_.end(), std::uint64_t{0},
         [](auto sum, graph_segment const& each) { return sum + each.one.closed + each.stretch.closed; });
   }
-  /// The first thing that went wrong, or nothing.
+  /// Returns the first thing that went wrong, or nothing.
   char const* run() {
     steps_.spawn([this] { train(); });
     steps_.spawn([this] { serve(); });
@@ -155,7 +155,7 @@ class scenario {
 
  private:
   static std::uint32_t took_ns(course const& along) { return static_cast<std::uint32_t>(along.node_ns); }
-  /// Gives each piece something to launch, and of a graph that is long enough pairs of segments, too.
+  /// Gives each piece something to launch; in a graph that is long enough, pairs of segments, too.
   void cut() {
     std::vector<graph_segment> const step = segments_;
     while (segments_.size() < gated_graph::min_segments) segments_.insert(segments_.end(), step.begin(), step.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry word and control, on threads; and the tagged words that they and the cursor stand on.
+// Entry word and control, on threads; and the tagged words on which they and the cursor rest.
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -68,7 +68,7 @@ TEST(control, gives_up_after_its_limit_lowers_the_flag_and_changes_nothing) {
 TEST(control, waits_for_blocks_that_are_inside_and_keeps_others_out) {
   slot_line slot{};
   cursor words{};
-  std::uint64_t inside_work = 0;  // plain: that nobody is inside must order it
+  std::uint64_t inside_work = 0;  // plain: ordered by the fact that no block is inside
   ASSERT_EQ(entry::enter(slot.entry) & entry::held, 0U);
   std::uint64_t found = 0;
   std::thread acting{[&] {
@@ -86,7 +86,7 @@ TEST(control, waits_for_blocks_that_are_inside_and_keeps_others_out) {
   EXPECT_EQ(slot.entry, std::uint64_t{1} << entry::inside_bits);
 }
 
-/// As the worker does it: the cursor's word is read before entering, and again where the generations differ.
+/// Reads as the worker does: the cursor's word before entering, and again if the generations differ.
 TEST(control, a_block_that_enters_finds_one_content_whole) {
 #if defined(__SANITIZE_THREAD__)
   constexpr int acts = 2000;

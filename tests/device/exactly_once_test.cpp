@@ -84,7 +84,7 @@ class course {
     std::memcpy(slot_.functor.bytes, &task, sizeof task);
   }
 
-  /// Bubbles until the job is over; how many there were.
+  /// Runs bubbles until the job is over; returns their number.
   int run() {
     auto const mark = machine_.make_mark();
     worker_kernel const kernel = threads_worker<counting_task>();
@@ -171,7 +171,7 @@ TEST(exactly_once, where_tag_round_and_gate_value_wrap) {
   way.expect_each_once();
 }
 
-/// All but the last items of the largest phase that a cursor counts are done when the run begins.
+/// When the run begins, only the last items of the largest phase that a cursor counts are left.
 TEST(exactly_once, at_the_end_of_the_largest_phase) {
   constexpr std::uint64_t left = 5000;
   for (std::uint32_t grain : {1U, 3U, 1000U}) {

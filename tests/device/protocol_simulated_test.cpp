@@ -41,7 +41,7 @@ class scenario {
     rests_ = draw(2) == 0;
   }
 
-  /// The first thing that went wrong, or nothing.
+  /// Returns the first thing that went wrong, or nothing.
   char const* run() {
     bool const two_gates = draw(2) == 0;
     for (int g = 0; g < (two_gates ? 2 : 1); ++g) {
@@ -83,7 +83,7 @@ class scenario {
 
   std::uint64_t draw_lease() { return draw(4) == 0 ? 200 + draw(2000) : 1'000'000; }
 
-  /// Before, in and behind a bubble; short enough that some of its time is left.
+  /// Draws a rest before, in or after a bubble; short enough that some of its time is left.
   rest_time draw_rest(std::uint64_t bubble) {
     std::uint64_t const from = draw(300 + bubble * 100);
     return {static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(draw(3) == 0 ? 0 : from + draw(400))};
@@ -142,7 +142,7 @@ class scenario {
       if (rests_) tell_rest(sites_[g], draw_rest(bubble));
       launch(params_[g]);
       if (draw(4) == 0) launch(params_[g]);  // a successor in the same bubble
-      // Bubbles and leases grow, for a chunk that is always handed back never ends.
+      // Bubbles and leases grow, because a chunk that is always handed back never ends.
       std::uint64_t const longer = 1 + bubble / 8;
       simulated_world::store<order::relaxed, scope::system>(slots_[g].lease_ns, slots_[g].lease_ns + bubble * 100);
       idle(longer * (draw(3) == 0 ? draw(60) : draw(900)));
@@ -175,7 +175,7 @@ class scenario {
     }
   }
 
-  /// The grain is only an amount, and may change at any time.
+  /// The host may change the grain at any time.
   void tune() {
     for (std::uint64_t i = draw(8); i > 0 && !over(); --i) {
       idle(draw(300));
@@ -184,7 +184,7 @@ class scenario {
     }
   }
 
-  /// What the host sees.
+  /// Checks what the host sees.
   void watch() {
     for (std::uint64_t seen = 0; !over();) {
       idle(draw(60));

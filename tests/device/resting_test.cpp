@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that rests before its bubble is expected to close, on real threads: it begins nothing, hands back what it is
-// at, stays until the close, and goes on if that does not come.
+// A worker that rests before its bubble is expected to close, on real threads. It begins nothing, hands back its chunk,
+// stays until the close, and continues if the close does not come.
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -27,7 +27,7 @@ class resting : public testing::TestWithParam<int> {
  protected:
   static constexpr std::uint64_t blocks = 3;
 
-  /// A worker in a bubble that is open. `polls`: in a chunk.
+  /// Starts a worker in an open bubble. `polls`: in a chunk.
   void begin(rest_time rest, std::uint32_t polls = 0, site_words* site = nullptr) {
     probe_task task = arrays_.task();
     task.polls = polls;

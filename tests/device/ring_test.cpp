@@ -94,7 +94,7 @@ TEST(ring, an_entry_that_is_still_being_written_is_not_found_and_its_place_not_t
   EXPECT_EQ(ring.ref().pop().count, 0U);
 }
 
-/// Threads that push and pop at once; every entry comes out once, and whole.
+/// Threads push and pop at once; every entry comes out once, and whole.
 TEST(ring, many_pushers_and_poppers_lose_and_repeat_nothing) {
   constexpr std::uint64_t threads = 4;
   constexpr std::uint64_t entries = 2000;  // of one pusher

@@ -14,7 +14,7 @@
 namespace lull {
 namespace {
 
-/// One bubble of a starved task: how often it was asked for input, of which there is some from an arbitrary moment on.
+/// Runs one bubble of a starved task; returns how often it was asked for input, which is there from a random moment on.
 std::uint64_t asked_in_a_bubble(std::uint64_t seed) {
   scheduler steps{seed};
   test_cursor cursor{1, 64};
@@ -45,7 +45,7 @@ std::uint64_t asked_in_a_bubble(std::uint64_t seed) {
   });
   EXPECT_TRUE(steps.run(100'000));
   EXPECT_EQ(cursor.state(), phase_state::starved);
-  EXPECT_EQ(asked, runs + 1);  // if input came in time, one phase is over, and somebody asked behind it
+  EXPECT_EQ(asked, runs + 1);  // if input came in time, one phase is over, and a block asked after it
   return asked;
 }
 

@@ -31,7 +31,7 @@ class starving : public testing::Test {
     machine_.close_edge(trainer_, gate_.ref(), ++value_, *mark_, false, closing{});
     machine_.synchronize(trainer_);
   }
-  /// A worker of three blocks; they leave because there is no input.
+  /// Runs a worker of three blocks; they leave because there is no input.
   void work() {
     params_.bubble = bubble_;
     worker_kernel const kernel = threads_worker<fed_task>();

@@ -42,7 +42,7 @@ std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
 std::vector<double> totals_of(runtime& side, task_owner const& task) {
   auto const arrays = task.arrays();
   std::vector<double> totals(arrays.front().array.bytes() / sizeof(double));
-  side.machine().read(totals.data(), arrays.front().memory, totals.size() * sizeof(double));
+  executor_of(side).read(totals.data(), arrays.front().memory, totals.size() * sizeof(double));
   return totals;
 }
 
@@ -137,7 +137,7 @@ TEST(BetweennessOwner, AVerdictIsOnWhatTheArraysHold) {
   EXPECT_EQ(task->describe().grain, 3U);
   auto const arrays = task->arrays();
   double const wrong = 3;
-  side.machine().write(arrays.front().memory, &wrong, sizeof wrong);
+  executor_of(side).write(arrays.front().memory, &wrong, sizeof wrong);
   EXPECT_FALSE(task->verify().ok);
 }
 

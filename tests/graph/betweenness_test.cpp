@@ -74,11 +74,11 @@ job_description job_of(Task const& task, std::uint32_t grain = 1) {
 }
 
 /// All bytes of what a run wrote.
-all_bytes bytes_of(executor& machine, std::vector<task_array> const& arrays) {
+all_bytes bytes_of(executor& executor, std::vector<task_array> const& arrays) {
   all_bytes all;
   for (auto const& one : arrays) {
     all.emplace_back(one.array.bytes());
-    machine.read(all.back().data(), one.memory, all.back().size());
+    executor.read(all.back().data(), one.memory, all.back().size());
   }
   return all;
 }
@@ -95,7 +95,7 @@ class BetweennessOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const { return machine_of(GetParam(), processors); }
+  std::unique_ptr<executor> executor_for(int processors = 2) const { return machine_of(GetParam(), processors); }
   static std::unique_ptr<executor> machine_of(int width, int processors = 2) {
     return make_executor(
         {.kind = executor_kind::threads, .processors = width == 1 ? processors : 1, .team_width = width});
@@ -118,7 +118,7 @@ class BetweennessOnThreads : public testing::TestWithParam<int> {
 
   template <class Task>
   std::vector<double> totals(csr const& graph, sources const& from) const {
-    auto const threads = machine();
+    auto const threads = executor_for();
     betweenness_arrays<Task> const arrays{*threads, graph, from};
     run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
     EXPECT_EQ(arrays.progress().phase, betweenness_phase::end);
@@ -162,7 +162,7 @@ TEST_P(BetweennessOnThreads, OfAllVerticesIsTheDefinitions) {
 }
 
 TEST_P(BetweennessOnThreads, DoesAllKindsOfPhasesAndStages) {
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   csr const graph = from_rows(star(600));
   betweenness_arrays<small_betweenness> const arrays{*threads, graph, sources{5}};
   std::array<std::atomic<std::uint64_t>, phases> ended{};
@@ -190,7 +190,7 @@ TEST_P(BetweennessOnThreads, SpreadsAHubOverManyItems) {
   csr const graph = from_rows(star(solo() ? 3000 : 200));
   std::uint64_t const leaves = graph.edges() / 2;
   auto const hub = static_cast<std::uint32_t>(leaves / 2);
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   betweenness_arrays<small_betweenness> const arrays{*threads, graph, sources{hub}};
   small_betweenness const task = arrays.task();
   betweenness_progress now{};
@@ -211,19 +211,19 @@ TEST_P(BetweennessOnThreads, IsRightInPiecesOfAnySize) {
 TEST_P(BetweennessOnThreads, GrainBlocksAndTeamsChangeNoBit) {
   for (auto const& one : some_graphs(2)) {
     sources const from{one.graph.vertices() / 2, 0};
-    auto const expected = plainly<small_betweenness>(*machine(), one.graph, from);
+    auto const expected = plainly<small_betweenness>(*executor_for(), one.graph, from);
     for (std::uint32_t const grain : {2U, 1000U}) {
-      EXPECT_EQ(plainly<small_betweenness>(*machine(3), one.graph, from, grain), expected) << one.name;
+      EXPECT_EQ(plainly<small_betweenness>(*executor_for(3), one.graph, from, grain), expected) << one.name;
     }
-    EXPECT_EQ(plainly<small_betweenness>(*machine(1), one.graph, from, 7), expected) << one.name;
+    EXPECT_EQ(plainly<small_betweenness>(*executor_for(1), one.graph, from, 7), expected) << one.name;
     using larger = basic_betweenness<64, 2, 64>;
-    EXPECT_EQ(plainly<larger>(*machine(), one.graph, from).front(), expected.front()) << one.name;
+    EXPECT_EQ(plainly<larger>(*executor_for(), one.graph, from).front(), expected.front()) << one.name;
   }
 }
 
 TEST_P(BetweennessOnThreads, TeamsOfAnySizeGiveTheSameBits) {
   for (auto const& one : few_graphs()) {
-    EXPECT_EQ(plainly<small_betweenness>(*machine(), one.graph, {1, 0}),
+    EXPECT_EQ(plainly<small_betweenness>(*executor_for(), one.graph, {1, 0}),
               plainly<small_betweenness>(*machine_of(3), one.graph, {1, 0}))
         << one.name;
   }
@@ -234,12 +234,12 @@ TEST_P(BetweennessOnThreads, PreemptionChangesNoBit) {
                                       {"grid", from_rows(grid(solo() ? 12 : 5))}};
   for (auto const& one : some) {
     sources const from{0, 2, 1};
-    auto const expected = plainly<small_betweenness>(*machine(), one.graph, from);
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    betweenness_arrays<small_betweenness> arrays{side.machine(), one.graph, from};
+    auto const expected = plainly<small_betweenness>(*executor_for(), one.graph, from);
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    betweenness_arrays<small_betweenness> arrays{executor_of(side), one.graph, from};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << one.name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(side.machine(), arrays.written()), expected) << one.name << ", grain " << grain;
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << one.name << ", grain " << grain;
       arrays.reset();
     }
   }
@@ -248,7 +248,7 @@ TEST_P(BetweennessOnThreads, PreemptionChangesNoBit) {
 TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   for (auto const& one : some_graphs(1)) {
     sources const from{one.graph.vertices() / 2, 0};
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     betweenness_arrays<small_betweenness> const arrays{*threads, one.graph, from};
     for (auto const& array : arrays.written()) {
       std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
@@ -261,7 +261,7 @@ TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
 
 /// The queues, whose order does.
 TEST_P(BetweennessOnThreads, LeavesNothingThatDependsOnTiming) {
-  auto const threads = machine();
+  auto const threads = executor_for();
   betweenness_arrays<small_betweenness> const arrays{*threads, generate_kronecker({.scale = 5}), sources{1, 2}};
   run_plainly(*threads, threads_worker<small_betweenness>(), job_of(arrays.task()));
   auto const bytes = bytes_of(*threads, arrays.written());

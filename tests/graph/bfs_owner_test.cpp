@@ -132,7 +132,7 @@ TEST(BfsOwner, AVerdictIsOnWhatTheArraysHold) {
       std::find_if(arrays.begin(), arrays.end(), [](auto const& one) { return one.array.name == "labels"; });
   ASSERT_NE(labels, arrays.end());
   std::uint64_t const wrong = std::uint64_t{1} << 32 | 4000;
-  side.machine().write(labels->memory, &wrong, sizeof wrong);
+  executor_of(side).write(labels->memory, &wrong, sizeof wrong);
   EXPECT_FALSE(task->verify().ok);
 }
 

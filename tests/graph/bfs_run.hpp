@@ -20,11 +20,11 @@ job_description job_of(Task const& task, std::uint32_t grain = 1) {
 }
 
 /// All bytes of what a run wrote.
-inline std::vector<std::vector<unsigned char>> bytes_of(executor& machine, std::vector<task_array> const& arrays) {
+inline std::vector<std::vector<unsigned char>> bytes_of(executor& executor, std::vector<task_array> const& arrays) {
   std::vector<std::vector<unsigned char>> all;
   for (auto const& one : arrays) {
     all.emplace_back(one.array.bytes());
-    machine.read(all.back().data(), one.memory, all.back().size());
+    executor.read(all.back().data(), one.memory, all.back().size());
   }
   return all;
 }

@@ -51,7 +51,7 @@ class BfsOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const {
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
   }
 
@@ -59,7 +59,7 @@ class BfsOnThreads : public testing::TestWithParam<int> {
   template <class Task>
   std::vector<std::vector<unsigned char>> plainly(csr const& graph, sources const& from, std::uint32_t grain = 1,
                                                   int processors = 2) const {
-    auto const threads = machine(solo() ? processors : 1);
+    auto const threads = executor_for(solo() ? processors : 1);
     bfs_arrays<Task> const arrays{*threads, graph, from};
     test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
     return bytes_of(*threads, arrays.written());
@@ -67,7 +67,7 @@ class BfsOnThreads : public testing::TestWithParam<int> {
 
   template <class Task>
   void expect_right(named_graph const& one, sources const& from) const {
-    auto const threads = machine(solo() ? 2 : 1);
+    auto const threads = executor_for(solo() ? 2 : 1);
     bfs_arrays<Task> const arrays{*threads, one.graph, from};
     test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
     for (std::size_t search = 0; search < from.size(); ++search) {
@@ -82,7 +82,7 @@ class BfsOnThreads : public testing::TestWithParam<int> {
 
   /// How many phases of each kind there were.
   std::array<std::uint64_t, phases> phases_of(csr const& graph, sources const& from) const {
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     bfs_arrays<small_bfs> const arrays{*threads, graph, from};
     std::array<std::atomic<std::uint64_t>, phases> ended{};
     test::run_plainly(*threads, threads_worker<counted_bfs>(), job_of(counted_bfs{arrays.task(), &ended}));
@@ -131,7 +131,7 @@ TEST_P(BfsOnThreads, SpreadsAHubOverManyItems) {
   for (std::uint32_t const source : {0U, vertices / 2, vertices - 1})
     expect_right<small_bfs>({"star", graph}, {source});
   // Without pulling, all of its edges are pushed, which takes an item for each 16.
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   bfs_arrays<small_bfs> const arrays{*threads, graph, sources{vertices / 2}};
   small_bfs const task = arrays.task();
   bfs_progress now{};
@@ -180,11 +180,11 @@ TEST_P(BfsOnThreads, PreemptionChangesNoBit) {
   for (auto const& [name, graph] : some) {
     sources const from{0, 2, 1};
     auto const expected = plainly<small_bfs>(graph, from);
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    bfs_arrays<small_bfs> arrays{side.machine(), graph, from};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    bfs_arrays<small_bfs> arrays{executor_of(side), graph, from};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(side.machine(), arrays.written()), expected) << name << ", grain " << grain;
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
       arrays.reset();
     }
   }
@@ -193,7 +193,7 @@ TEST_P(BfsOnThreads, PreemptionChangesNoBit) {
 TEST_P(BfsOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   for (auto const& one : graphs(1)) {
     sources const from{one.graph.vertices() / 2, 0};
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     bfs_arrays<small_bfs> const arrays{*threads, one.graph, from};
     for (auto const& array : arrays.written()) {
       std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);

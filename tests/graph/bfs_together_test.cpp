@@ -105,14 +105,14 @@ class BfsTogetherOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const {
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
   }
 
   /// All that an uninterrupted run wrote, without worker and protocol.
   std::vector<std::vector<unsigned char>> plainly(csr const& graph, sources const& from, std::uint32_t at_once,
                                                   std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = machine(solo() ? processors : 1);
+    auto const threads = executor_for(solo() ? processors : 1);
     bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, from, at_once};
     test::run_plainly(*threads, threads_worker<small_bfs_together>(), job_of(arrays.task(), grain));
     return bytes_of(*threads, arrays.written());
@@ -135,7 +135,7 @@ class BfsTogetherOnThreads : public testing::TestWithParam<int> {
 
   template <class Task>
   void expect_equal(named_graph const& one, sources const& from, std::uint32_t at_once, all_found const& single) const {
-    auto const threads = machine(solo() ? 2 : 1);
+    auto const threads = executor_for(solo() ? 2 : 1);
     bfs_together_arrays<Task> const arrays{*threads, one.graph, from, at_once};
     test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
     expect_found(arrays, single, one.name + ", " + std::to_string(at_once) + " at once");
@@ -147,7 +147,7 @@ class BfsTogetherOnThreads : public testing::TestWithParam<int> {
 
   /// How many phases of each kind there were.
   void count(csr const& graph, sources const& from, phase_counts& counts) const {
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, from, 64};
     test::run_plainly(*threads, threads_worker<counted_bfs>(), job_of(counted_bfs{arrays.task(), &counts}));
     expect_found(arrays, searched(graph, from), "counted");
@@ -158,7 +158,7 @@ TEST_P(BfsTogetherOnThreads, FindsWhatTheTaskOfSingleSearchesFinds) {
   for (named_graph const& one :
        {named_graph{"kronecker", generate_kronecker({.scale = 7})}, named_graph{"star", from_rows(star(100))}}) {
     sources const from = spread(one.graph, 20);
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     bfs_arrays<small_bfs> const arrays{*threads, one.graph, from};
     test::run_plainly(*threads, threads_worker<small_bfs>(), job_of(arrays.task()));
     all_found single;
@@ -231,7 +231,7 @@ TEST_P(BfsTogetherOnThreads, SpreadsAHubOverManyItems) {
     EXPECT_EQ(counts.sliced != 0, many == 64) << many;
   }
   // Without slices an item has 16 edges and vertices, in slices an eighth of them; others zero 512 words each.
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, sources{75}, 64};
   small_bfs_together const task = arrays.task();
   bfs_together_progress now{};
@@ -286,11 +286,11 @@ TEST_P(BfsTogetherOnThreads, PreemptionChangesNoBit) {
   for (auto const& [name, graph] : some) {
     sources const from = spread(graph, 20);
     auto const expected = plainly(graph, from, 15);
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    bfs_together_arrays<small_bfs_together> arrays{side.machine(), graph, from, 15};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    bfs_together_arrays<small_bfs_together> arrays{executor_of(side), graph, from, 15};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 11), 3U) << name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(side.machine(), arrays.written()), expected) << name << ", grain " << grain;
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
       arrays.reset();
     }
   }
@@ -299,7 +299,7 @@ TEST_P(BfsTogetherOnThreads, PreemptionChangesNoBit) {
 TEST_P(BfsTogetherOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   for (auto const& one : graphs(1)) {
     sources const from = spread(one.graph, 9);
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     bfs_together_arrays<small_bfs_together> const arrays{*threads, one.graph, from, 5};
     for (auto const& array : arrays.written()) {
       std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);

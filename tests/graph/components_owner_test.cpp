@@ -42,7 +42,7 @@ TEST(ComponentsOwner, FindsThoseOfTheShippedPackages) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const packages = owner({{"out", folder.at("labels.tsv")}, {"top", "2"}});
-  packages->prepare(side.machine());
+  packages->prepare(executor_of(side));
   EXPECT_FALSE(packages->verify().ok) << "before the run";
   std::vector<std::vector<std::string>> runs;
   for (int run = 0; run < 2; ++run) {
@@ -80,7 +80,7 @@ TEST(ComponentsOwner, ListsTheLargestAndWritesAllLabels) {
   auto const graph = folder.write("g.el", "2 1\n1 5\n0 3\n3 0\n4 4\n7 6\n");
   runtime side{on_threads()};
   auto const task = owner({{"graph", graph}, {"out", folder.at("out")}, {"top", "3"}});
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
   EXPECT_TRUE(task->verify().ok) << task->verify().message;
   EXPECT_EQ(task->write(),
@@ -97,7 +97,7 @@ TEST(ComponentsOwner, OneVertexIsOneComponent) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const task = owner({{"graph", folder.write("g.el", "0 0\n")}, {"top", "0"}});
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
   EXPECT_TRUE(task->verify().ok);
   EXPECT_EQ(task->write(), std::vector<std::string>{"1 component, the largest of 1 of 1 vertex"});
@@ -118,7 +118,7 @@ TEST(ComponentsOwner, EdgesFromFilesGoBothWays) {
   for (std::string const& text : {one_way, both_ways}) {
     runtime side{on_threads()};
     auto const task = owner({{"graph", folder.write("g.el", text)}, {"grain", "2"}});
-    task->prepare(side.machine());
+    task->prepare(executor_of(side));
     EXPECT_EQ(task->describe().grain, 2U);
     EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
     EXPECT_TRUE(task->verify().ok) << task->verify().message;
@@ -131,12 +131,12 @@ TEST(ComponentsOwner, EdgesFromFilesGoBothWays) {
 TEST(ComponentsOwner, AVerdictIsOnWhatTheArraysHold) {
   runtime side{on_threads()};
   auto const task = owner({{"uniform", "6"}});
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   EXPECT_FALSE(task->verify().ok) << "labels of zero are right by chance, but the run is not over";
   EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
   EXPECT_TRUE(task->verify().ok) << task->verify().message;
   std::uint32_t const wrong = 3;
-  side.machine().write(task->arrays().front().memory, &wrong, sizeof wrong);
+  executor_of(side).write(task->arrays().front().memory, &wrong, sizeof wrong);
   EXPECT_FALSE(task->verify().ok);
 }
 

@@ -103,7 +103,7 @@ class ComponentsOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const {
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
   }
 
@@ -116,7 +116,7 @@ class ComponentsOnThreads : public testing::TestWithParam<int> {
   /// An uninterrupted run, without worker and protocol.
   template <class Task>
   result plainly(csr const& graph, edge_directions directions, std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = machine(solo() ? processors : 1);
+    auto const threads = executor_for(solo() ? processors : 1);
     components_arrays<Task> const arrays{*threads, graph, directions};
     std::atomic<std::uint64_t> phases{0};
     counted<Task> const task{arrays.task(), &phases};
@@ -233,8 +233,8 @@ TEST_P(ComponentsOnThreads, PreemptionChangesNoBit) {
   for (auto const& [name, graph] : some) {
     edge_directions const said = directions_of(graph);
     auto const expected = plainly<small_components>(graph, said).labels;
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    components_arrays<small_components> arrays{side.machine(), graph, said};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    components_arrays<small_components> arrays{executor_of(side), graph, said};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 1U) << name << ": too few preemptions";
       EXPECT_EQ(arrays.labels(), expected) << name << ", grain " << grain;
@@ -257,8 +257,8 @@ struct counted_hooks : small_components {
 TEST_P(ComponentsOnThreads, EachTrialBeginsAtTheStart) {
   csr const graph = graph_of(900, cliques_of(45, 20), mirror::all);
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
-  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-  components_arrays<small_components> arrays{side.machine(), graph, edge_directions::both, 3};
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  components_arrays<small_components> arrays{executor_of(side), graph, edge_directions::both, 3};
   for (int turn = 0; turn < 2; ++turn) {
     std::atomic<std::uint32_t> hooks{0};
     EXPECT_GT(run_in_chosen_bubbles(side, counted_hooks{{arrays.task()}, &hooks}, 1, 5), 1U) << "too few preemptions";
@@ -272,7 +272,7 @@ TEST_P(ComponentsOnThreads, EachTrialBeginsAtTheStart) {
 TEST_P(ComponentsOnThreads, NeedsNothingOfWhatItsLabelsHeld) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 5U});
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
-  auto const threads = machine();
+  auto const threads = executor_for();
   components_arrays<small_components> const arrays{*threads, graph, edge_directions::both};
   std::vector<std::uint32_t> const poison(graph.vertices(), 0xffff'ffff);
   threads->write(arrays.written().front().memory, poison.data(), poison.size() * sizeof poison[0]);

@@ -37,13 +37,13 @@ TEST(GraphSgdOwner, ItsTableOfOptionsIsSound) {
 
 TEST(GraphSgdOwner, WritesModelErrorsAndPicture) {
   test::test_folder const folder;
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const task = owner(with(
       small, {{"model", folder.at("m.safetensors")}, {"losses", folder.at("l.csv")}, {"plot", folder.at("p.svg")}}));
   EXPECT_EQ(task->outputs().size(), 3U);
-  task->prepare(*machine);
+  task->prepare(*executor);
   EXPECT_FALSE(task->verify().ok) << "before the run: the verifier sees nothing";
-  EXPECT_TRUE(run_to_end(*task, *machine).finished);
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
   auto const verdict = task->verify();
   EXPECT_TRUE(verdict.ok) << verdict.message;
   auto const said = task->write();
@@ -73,36 +73,36 @@ TEST(GraphSgdOwner, TakesRatingsFromAFile) {
   for (int at = 0; at < 300; ++at)
     text += std::to_string(at % 30) + "," + std::to_string(at * 7 % 10) + "," + std::to_string(1 + at % 5) + "\n";
   auto const file = folder.write("ratings.csv", text);
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const task = owner({{"ratings", file}, {"epochs", "2"}, {"factors", "16"}, {"groups", "3"}});
   EXPECT_EQ(task->inputs(), std::vector<std::filesystem::path>{file});
   memory_need const need = task->needs(executor_kind::threads);
   EXPECT_GT(need.machine_bytes, 300 * 16U + 40 * 16 * 4);
-  task->prepare(*machine);
-  EXPECT_TRUE(run_to_end(*task, *machine).finished);
+  task->prepare(*executor);
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
   EXPECT_TRUE(task->verify().ok) << task->verify().message;
   EXPECT_NE(task->write().front().find("of 3 blocks"), std::string::npos) << task->write().front();
 }
 
 TEST(GraphSgdOwner, TellsWhatItTakesBeforeItDoes) {
   for (settings const& given : {small, with(small, {{"groups", "50"}}), settings{{"count", "20000"}, {"users", "9"}}}) {
-    auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+    auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
     auto const task = owner(given);
     memory_need const need = task->needs(executor_kind::threads);
-    std::uint64_t const before = machine->taken_bytes().now;
-    task->prepare(*machine);
-    EXPECT_LE(machine->taken_bytes().now - before, need.machine_bytes);
-    EXPECT_GE(4 * (machine->taken_bytes().now - before), need.machine_bytes) << "told far too much";
+    std::uint64_t const before = executor->taken_bytes().now;
+    task->prepare(*executor);
+    EXPECT_LE(executor->taken_bytes().now - before, need.machine_bytes);
+    EXPECT_GE(4 * (executor->taken_bytes().now - before), need.machine_bytes) << "told far too much";
   }
 }
 
 TEST(GraphSgdOwner, StartsAgainFromTheSameFactors) {
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const task = owner(small);
-  task->prepare(*machine);
+  task->prepare(*executor);
   std::vector<std::vector<task_figure>> runs;
   for (int run = 0; run < 2; ++run) {
-    EXPECT_TRUE(run_to_end(*task, *machine).finished);
+    EXPECT_TRUE(run_to_end(*task, *executor).finished);
     runs.push_back(task->figures());
     task->reset();
   }
@@ -112,10 +112,10 @@ TEST(GraphSgdOwner, StartsAgainFromTheSameFactors) {
 
 TEST(GraphSgdOwner, SaysThatTheRateWasTooHigh) {
   test::test_folder const folder;
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const task = owner(with(small, {{"rate", "100"}, {"model", folder.at("m.safetensors")}}));
-  task->prepare(*machine);
-  EXPECT_TRUE(run_to_end(*task, *machine).finished);
+  task->prepare(*executor);
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
   EXPECT_EQ(task->failures(), 1U);
   EXPECT_FALSE(task->verify().ok);
   EXPECT_NE(task->write().back().find("lower rate than 100"), std::string::npos);
@@ -129,14 +129,14 @@ TEST(GraphSgdOwner, RefusesWhatItCannotUse) {
   EXPECT_THROW(owner({{"factors", "12"}}), usage_error);
   EXPECT_THROW(owner({{"held_out", "1"}}), usage_error);
   EXPECT_THROW(owner({{"rate", "0"}}), usage_error);
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  EXPECT_THROW(owner({{"ratings", folder.at("none.txt")}})->prepare(*machine), input_error);
-  EXPECT_THROW(owner({{"ratings", file}, {"losses", folder.at("none/l.csv")}})->prepare(*machine), usage_error);
+  auto const executor = make_executor({.kind = executor_kind::threads});
+  EXPECT_THROW(owner({{"ratings", folder.at("none.txt")}})->prepare(*executor), input_error);
+  EXPECT_THROW(owner({{"ratings", file}, {"losses", folder.at("none/l.csv")}})->prepare(*executor), usage_error);
   // Held out by chance: nothing is left of one rating under some seed.
   bool refused = false;
   for (int seed = 0; seed < 20 && !refused; ++seed) {
     try {
-      owner({{"ratings", file}, {"held_out", "0.9"}, {"seed", std::to_string(seed)}})->prepare(*machine);
+      owner({{"ratings", file}, {"held_out", "0.9"}, {"seed", std::to_string(seed)}})->prepare(*executor);
     } catch (input_error const& empty) {
       refused = std::string{empty.what()}.find("no rating is left") != std::string::npos;
     }

@@ -50,12 +50,11 @@ factorised factorise(generate_ratings_options const& of, graph_sgd_settings cons
   made.held_out = hold_out(made.training, share, 1);
   made.mean = static_cast<double>(static_cast<float>(mean_of(made.training.all)));
   made.blocks = make_rating_blocks(made.training, groups != 0 ? groups : suitable_groups(spread_of(made.training)));
-  auto const machine =
+  auto const executor =
       make_executor({.kind = executor_kind::threads, .processors = run.processors, .team_width = run.width});
-  graph_sgd_arrays const arrays{
-      *machine, made.blocks.ordered, made.blocks, made.held_out, made.training.users, made.training.items, made.mean,
-      settings};
-  solo_run const done = run_to_end(arrays.describe(), *machine, {.bubble = run.bubble, .grain = run.grain});
+  graph_sgd_arrays const arrays{*executor,           made.blocks.ordered, made.blocks, made.held_out,
+                                made.training.users, made.training.items, made.mean,   settings};
+  solo_run const done = run_to_end(arrays.describe(), *executor, {.bubble = run.bubble, .grain = run.grain});
   EXPECT_TRUE(done.finished);
   made.user = arrays.user_factors();
   made.item = arrays.item_factors();

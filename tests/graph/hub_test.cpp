@@ -100,7 +100,7 @@ class Hub : public testing::TestWithParam<int> {
     return test::graph_of(second + 1, made, mirrored);
   }
 
-  std::unique_ptr<executor> machine() const {
+  std::unique_ptr<executor> executor_for() const {
     return make_executor({.kind = executor_kind::threads, .processors = 1, .team_width = GetParam()});
   }
 
@@ -121,7 +121,7 @@ class Hub : public testing::TestWithParam<int> {
 };
 
 TEST_P(Hub, IsSpreadOverItemsOfPagerank) {
-  auto const on = machine();
+  auto const on = executor_for();
   csr const graph = two_hubs();
   pagerank_arrays<pagerank> const arrays{*on, graph, {.sweeps = 2}};
   pagerank const task = arrays.task();
@@ -130,7 +130,7 @@ TEST_P(Hub, IsSpreadOverItemsOfPagerank) {
 }
 
 TEST_P(Hub, IsSpreadOverItemsOfBfs) {
-  auto const on = machine();
+  auto const on = executor_for();
   csr const graph = two_hubs();
   for (std::uint32_t const source : {strangers, 0U}) {
     bfs_arrays<bfs> const arrays{*on, graph, std::vector{source}};
@@ -144,7 +144,7 @@ TEST_P(Hub, IsSpreadOverItemsOfBfs) {
 
 /// So many other edges that the hub's are pushed.
 TEST_P(Hub, IsSpreadOverItemsOfBfsThatPushesItsEdges) {
-  auto const on = machine();
+  auto const on = executor_for();
   constexpr std::uint32_t vertices = 1U << 16;
   edges made = test::star_of(vertices, 0);
   for (std::uint32_t at = 0; at < 16 * vertices; ++at) made.push_back({at % vertices, at % vertices});
@@ -158,7 +158,7 @@ TEST_P(Hub, IsSpreadOverItemsOfBfsThatPushesItsEdges) {
 }
 
 TEST_P(Hub, IsSpreadOverItemsOfComponents) {
-  auto const on = machine();
+  auto const on = executor_for();
   for (auto const mirrored : {mirror::none, mirror::all}) {
     csr const graph = two_hubs(mirrored);
     auto const directions = mirrored == mirror::all ? edge_directions::both : edge_directions::one;
@@ -170,7 +170,7 @@ TEST_P(Hub, IsSpreadOverItemsOfComponents) {
 }
 
 TEST_P(Hub, IsSpreadOverItemsOfSssp) {
-  auto const on = machine();
+  auto const on = executor_for();
   csr graph = two_hubs();
   draw_weights(graph, 1, 1);  // equal ones: an item's vertices, of an edge each, lie side by side
   for (std::uint32_t const source : {strangers, 0U}) {
@@ -184,7 +184,7 @@ TEST_P(Hub, IsSpreadOverItemsOfSssp) {
 
 /// The hub's parts, too.
 TEST_P(Hub, IsSpreadOverItemsOfBetweenness) {
-  auto const on = machine();
+  auto const on = executor_for();
   csr const graph = two_hubs();
   for (std::uint32_t const source : {strangers, 0U}) {
     betweenness_arrays<betweenness> const arrays{*on, graph, std::vector{source}};
@@ -198,7 +198,7 @@ TEST_P(Hub, IsSpreadOverItemsOfBetweenness) {
 }
 
 TEST_P(Hub, IsSpreadOverItemsOfKcore) {
-  auto const on = machine();
+  auto const on = executor_for();
   csr const graph = two_hubs();
   kcore_arrays<kcore> const arrays{*on, graph};
   kcore const task = arrays.task();
@@ -206,7 +206,7 @@ TEST_P(Hub, IsSpreadOverItemsOfKcore) {
 }
 
 TEST_P(Hub, IsSpreadOverItemsOfTriangles) {
-  auto const on = machine();
+  auto const on = executor_for();
   csr const graph = two_hubs();
   triangles_arrays<triangles> const arrays{*on, graph};
   triangles const task = arrays.task();
@@ -218,7 +218,7 @@ TEST_P(Hub, IsSpreadOverItemsOfTriangles) {
 /// Of an item that all users have rated.
 TEST_P(Hub, IsSpreadOverItemsOfGraphSgd) {
   using sgd = graph_sgd<8>;
-  auto const on = machine();
+  auto const on = executor_for();
   constexpr std::uint32_t items = 16;
   ratings from{.all = {}, .users = leaves() / 4, .items = items};
   for (std::uint32_t user = 0; user < from.users; ++user) {

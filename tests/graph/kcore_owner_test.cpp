@@ -107,12 +107,12 @@ TEST(KcoreOwner, AVerdictIsOnWhatTheArraysHold) {
   for (auto const& array : task->arrays()) {
     if (array.array.name != "core") continue;
     std::int32_t core = 0;  // of the vertex of the highest degree
-    side.machine().read(&core, array.memory, sizeof core);
+    executor_of(side).read(&core, array.memory, sizeof core);
     for (std::int32_t const wrong : {core - 1, core + 1, 0, -1}) {
-      side.machine().write(array.memory, &wrong, sizeof wrong);
+      executor_of(side).write(array.memory, &wrong, sizeof wrong);
       EXPECT_FALSE(task->verify().ok) << wrong;
     }
-    side.machine().write(array.memory, &core, sizeof core);
+    executor_of(side).write(array.memory, &core, sizeof core);
     EXPECT_TRUE(task->verify().ok);
   }
 }

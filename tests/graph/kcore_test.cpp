@@ -88,11 +88,11 @@ job_description job_of(Task const& task, std::uint32_t grain = 1) {
 }
 
 /// All bytes of what a run wrote.
-std::vector<std::vector<unsigned char>> bytes_of(executor& machine, std::vector<task_array> const& arrays) {
+std::vector<std::vector<unsigned char>> bytes_of(executor& executor, std::vector<task_array> const& arrays) {
   std::vector<std::vector<unsigned char>> all;
   for (auto const& one : arrays) {
     all.emplace_back(one.array.bytes());
-    machine.read(all.back().data(), one.memory, all.back().size());
+    executor.read(all.back().data(), one.memory, all.back().size());
   }
   return all;
 }
@@ -102,14 +102,14 @@ class KcoreOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const {
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
   }
 
   /// All that an uninterrupted run wrote, without worker and protocol.
   template <class Task>
   std::vector<std::vector<unsigned char>> plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = machine(solo() ? processors : 1);
+    auto const threads = executor_for(solo() ? processors : 1);
     kcore_arrays<Task> const arrays{*threads, graph};
     run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
     return bytes_of(*threads, arrays.written());
@@ -117,7 +117,7 @@ class KcoreOnThreads : public testing::TestWithParam<int> {
 
   template <class Task>
   void expect_right(named_graph const& one) const {
-    auto const threads = machine(solo() ? 2 : 1);
+    auto const threads = executor_for(solo() ? 2 : 1);
     kcore_arrays<Task> const arrays{*threads, one.graph};
     run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
     expect_result(one, arrays);
@@ -141,7 +141,7 @@ class KcoreOnThreads : public testing::TestWithParam<int> {
 
   /// How many phases of each kind there were.
   std::array<std::uint64_t, phases> phases_of(csr const& graph) const {
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     kcore_arrays<small_kcore> const arrays{*threads, graph};
     std::array<std::atomic<std::uint64_t>, phases> ended{};
     run_plainly(*threads, threads_worker<counted_kcore>(), job_of(counted_kcore{arrays.task(), &ended}));
@@ -207,7 +207,7 @@ TEST_P(KcoreOnThreads, ScansWhatIsLeft) {
     vertices += count * size;
   }
   csr const graph = graph_of(vertices + 4000, shuffled(std::move(made), vertices));
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   kcore_arrays<small_kcore> const arrays{*threads, graph};
   run_plainly(*threads, threads_worker<small_kcore>(), job_of(arrays.task()));
   expect_result({"cliques", graph}, arrays);
@@ -218,7 +218,7 @@ TEST_P(KcoreOnThreads, ScansWhatIsLeft) {
 
 TEST_P(KcoreOnThreads, SpreadsAHubOverManyItems) {
   csr const graph = graph_of(4000, star_of(4000, 70));
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   kcore_arrays<small_kcore> const arrays{*threads, graph};
   small_kcore const task = arrays.task();
   kcore_progress now{};
@@ -243,11 +243,11 @@ TEST_P(KcoreOnThreads, PreemptionChangesNoBit) {
                                       {"many cores", many_cores(solo() ? 400 : 150)}};
   for (auto const& [name, graph] : some) {
     auto const expected = plainly<small_kcore>(graph);
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    kcore_arrays<small_kcore> arrays{side.machine(), graph};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    kcore_arrays<small_kcore> arrays{executor_of(side), graph};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 3), 5U) << name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(side.machine(), arrays.written()), expected) << name << ", grain " << grain;
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
       arrays.reset();
     }
   }
@@ -255,7 +255,7 @@ TEST_P(KcoreOnThreads, PreemptionChangesNoBit) {
 
 TEST_P(KcoreOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   for (auto const& one : graphs(1)) {
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     kcore_arrays<small_kcore> const arrays{*threads, one.graph};
     for (auto const& array : arrays.written()) {
       std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);

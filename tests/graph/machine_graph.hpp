@@ -15,19 +15,19 @@
 namespace lull::test {
 
 /// A machine's transpose and degrees are those of host memory, element for element, and it keeps nothing.
-inline void expect_as_on_host(executor& machine, csr const& graph) {
+inline void expect_as_on_host(executor& executor, csr const& graph) {
   ASSERT_NO_THROW(validate(graph));
   auto const list = [](host_array<std::uint64_t> const& degrees) {
     return std::vector<std::uint64_t>(degrees.begin(), degrees.end());
   };
-  machine_csr const there{machine, graph};
-  EXPECT_TRUE(read(machine, there) == graph);
-  csr const turned = read(machine, transpose(machine, there));
+  machine_csr const there{executor, graph};
+  EXPECT_TRUE(read(executor, there) == graph);
+  csr const turned = read(executor, transpose(executor, there));
   EXPECT_NO_THROW(validate(turned));
   EXPECT_TRUE(turned == transpose(graph));
-  EXPECT_EQ(out_degrees(machine, there).read(), list(out_degrees(graph)));
-  EXPECT_EQ(in_degrees(machine, there).read(), list(in_degrees(graph)));
-  EXPECT_TRUE(read(machine, there) == graph);  // only read
+  EXPECT_EQ(out_degrees(executor, there).read(), list(out_degrees(graph)));
+  EXPECT_EQ(in_degrees(executor, there).read(), list(in_degrees(graph)));
+  EXPECT_TRUE(read(executor, there) == graph);  // only read
 }
 
 /// Targets that are neither symmetric nor sorted, hubs and long runs of empty rows among them, and weights that tell

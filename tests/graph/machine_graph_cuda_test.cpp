@@ -16,13 +16,13 @@ class machine_graph_cuda : public testing::Test {
   void SetUp() override {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   }
-  static std::unique_ptr<executor> machine(std::size_t memory_limit_bytes = 0) {
+  static std::unique_ptr<executor> executor_for(std::size_t memory_limit_bytes = 0) {
     return make_executor({.kind = executor_kind::cuda, .memory_limit_bytes = memory_limit_bytes});
   }
 };
 
 TEST_F(machine_graph_cuda, odd_graphs_are_as_on_the_host) {
-  auto const device = machine();
+  auto const device = executor_for();
   load_graph_kernels(*device);
   for (auto const& [name, graph] : test::odd_graphs()) {
     SCOPED_TRACE(name);
@@ -31,7 +31,7 @@ TEST_F(machine_graph_cuda, odd_graphs_are_as_on_the_host) {
 }
 
 TEST_F(machine_graph_cuda, shipped_graph_is_as_on_the_host) {
-  auto const device = machine();
+  auto const device = executor_for();
   csr const packages = load_graph(LULL_DATA_FOLDER "/debian12-packages.el.gz");
   test::expect_as_on_host(*device, packages);
   test::expect_as_on_host(*device, transpose(packages));
@@ -39,7 +39,7 @@ TEST_F(machine_graph_cuda, shipped_graph_is_as_on_the_host) {
 }
 
 TEST_F(machine_graph_cuda, works_on_a_stream_that_is_given) {
-  auto const device = machine();
+  auto const device = executor_for();
   csr const graph = test::lopsided(generate_kronecker({.scale = 13}));
   machine_csr const there{*device, graph};
   cuda_stream const stream{0};
@@ -53,7 +53,7 @@ TEST_F(machine_graph_cuda, keeps_to_the_memory_it_states_and_gives_it_back) {
   std::size_t const own = 64 << 10;  // more than the executor holds by itself
   std::size_t const stated = 2 * graph.size_bytes() + 13 * graph.edges() + (std::size_t{1} << 20);
   {
-    auto const enough = machine(stated + own);
+    auto const enough = executor_for(stated + own);
     {
       machine_csr const there{*enough, graph};
       for (int time = 0; time < 3; ++time) {
@@ -64,7 +64,7 @@ TEST_F(machine_graph_cuda, keeps_to_the_memory_it_states_and_gives_it_back) {
     enough->release(all);
   }
 
-  auto const little = machine(2 * graph.size_bytes() + 4 * graph.edges());  // not for Thrust's own
+  auto const little = executor_for(2 * graph.size_bytes() + 4 * graph.edges());  // not for Thrust's own
   machine_csr const there{*little, graph};
   for (int time = 0; time < 3; ++time) EXPECT_THROW(transpose(*little, there), limit_error) << time;
   EXPECT_TRUE(read(*little, there) == graph);

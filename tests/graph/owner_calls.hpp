@@ -24,7 +24,7 @@ inline std::unique_ptr<task_owner> owner_of(task_entry const& entry, settings co
   return entry.make(values);
 }
 
-inline runtime_options on_threads() { return {.machine = {.kind = executor_kind::threads, .processors = 2}}; }
+inline runtime_options on_threads() { return {.executor = {.kind = executor_kind::threads, .processors = 2}}; }
 
 /// The message of what `call` throws, or nothing.
 template <class Error>
@@ -40,14 +40,14 @@ std::string message_of(auto const& call) {
 /// … of what `prepare` throws.
 template <class Error>
 std::string refusal_of(task_entry const& entry, settings const& given) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  return message_of<Error>([&] { owner_of(entry, given)->prepare(*machine); });
+  auto const executor = make_executor({.kind = executor_kind::threads});
+  return message_of<Error>([&] { owner_of(entry, given)->prepare(*executor); });
 }
 
 /// An owner of these options, prepared, run in bubbles, and verified.
 inline std::unique_ptr<task_owner> run_owner(runtime& side, task_entry const& entry, settings const& given) {
   auto made = owner_of(entry, given);
-  made->prepare(side.machine());
+  made->prepare(executor_of(side));
   EXPECT_FALSE(made->verify().ok) << "before the run";
   EXPECT_GT(run_in_bubbles(side, made->describe(), std::chrono::microseconds{300}), 0U);
   auto const verdict = made->verify();

@@ -40,7 +40,7 @@ TEST(PagerankOwner, RanksTheShippedPackages) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const packages = owner({{"out", folder.at("ranks.tsv")}, {"top", "3"}});
-  packages->prepare(side.machine());
+  packages->prepare(executor_of(side));
   std::vector<std::vector<std::string>> runs;
   for (int run = 0; run < 2; ++run) {
     EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
@@ -74,7 +74,7 @@ TEST(PagerankOwner, NamesAndEdgesComeFromFiles) {
   auto const names = folder.write("names.gz", test::gzip("hub\r\na\nb\nc\nmore than there are vertices\n"));
   runtime side{on_threads()};
   auto const star = owner({{"graph", graph}, {"names", names}, {"top", "2"}});
-  star->prepare(side.machine());
+  star->prepare(executor_of(side));
   EXPECT_GT(test::run_in_bubbles(side, star->describe(), 300us), 0U);
   auto const said = star->write();
   ASSERT_EQ(said.size(), 4U);
@@ -85,7 +85,7 @@ TEST(PagerankOwner, NamesAndEdgesComeFromFiles) {
 TEST(PagerankOwner, AVerdictIsOnWhatTheArraysHold) {
   runtime side{on_threads()};
   auto const task = owner({{"kronecker", "6"}, {"sweeps", "2"}, {"grain", "3"}});
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   EXPECT_EQ(task->describe().grain, 3U);
   EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
   EXPECT_TRUE(task->verify().ok);
@@ -95,7 +95,7 @@ TEST(PagerankOwner, AVerdictIsOnWhatTheArraysHold) {
       std::find_if(arrays.begin(), arrays.end(), [](auto const& one) { return one.array.name == "rank"; });
   ASSERT_NE(rank, arrays.end());
   float const wrong = 0.25F;
-  side.machine().write(rank->memory, &wrong, sizeof wrong);
+  executor_of(side).write(rank->memory, &wrong, sizeof wrong);
   EXPECT_FALSE(task->verify().ok);
 }
 

@@ -13,21 +13,21 @@
 namespace lull::test {
 
 /// The job as ordinary code, a phase after the other: no worker, no protocol.
-inline void run_plainly(executor& machine, worker_kernel const& kernel, job_description const& job) {
-  mapped_memory const extent = machine.map(sizeof(std::uint64_t));
-  stream_handle const stream = machine.plain_stream();
+inline void run_plainly(executor& executor, worker_kernel const& kernel, job_description const& job) {
+  mapped_memory const extent = executor.map(sizeof(std::uint64_t));
+  stream_handle const stream = executor.plain_stream();
   std::optional<position> ended;
   position next;
   for (;;) {
-    machine.plain_between(stream, kernel, job.functor, ended, next, extent);
-    machine.synchronize(stream);
-    std::uint64_t const items = machine.load_mapped(extent.host);
+    executor.plain_between(stream, kernel, job.functor, ended, next, extent);
+    executor.synchronize(stream);
+    std::uint64_t const items = executor.load_mapped(extent.host);
     if (items == finished) break;
-    if (items != 0) machine.plain_phase(stream, kernel, job.functor, {next, 0, items}, job.grain);
+    if (items != 0) executor.plain_phase(stream, kernel, job.functor, {next, 0, items}, job.grain);
     ended = next;
     next = next.step + 1 < kernel.shape.steps ? position{next.round, next.step + 1} : position{next.round + 1, 0};
   }
-  machine.unmap(extent, sizeof(std::uint64_t));
+  executor.unmap(extent, sizeof(std::uint64_t));
 }
 
 /// The job in bubbles, each as long as `wait`, called with the job by the trainer's stream; `between` follows each

@@ -85,7 +85,7 @@ class PagerankOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const {
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
   }
 
@@ -93,7 +93,7 @@ class PagerankOnThreads : public testing::TestWithParam<int> {
   template <class Task>
   std::vector<float> plainly(csr const& graph, pagerank_settings const& settings, std::uint32_t grain = 1,
                              int processors = 2, pagerank_progress* end = nullptr) const {
-    auto const threads = machine(solo() ? processors : 1);
+    auto const threads = executor_for(solo() ? processors : 1);
     pagerank_arrays<Task> const arrays{*threads, graph, settings};
     test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
     if (end != nullptr) *end = arrays.progress();
@@ -218,8 +218,8 @@ TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
                                       {"hub", hub(solo() ? 3000 : 400, 100)}};
   for (auto const& [name, graph] : some) {
     auto const expected = plainly<small_pagerank>(graph, {});
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    pagerank_arrays<small_pagerank> arrays{side.machine(), graph, {}};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    pagerank_arrays<small_pagerank> arrays{executor_of(side), graph, {}};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain), 15U) << name << ": too few preemptions";
       EXPECT_EQ(arrays.ranks(), expected) << name << ", grain " << grain;
@@ -232,7 +232,7 @@ TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
 TEST_P(PagerankOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 5U});
   auto const expected = plainly<small_pagerank>(graph, {});
-  auto const threads = machine();
+  auto const threads = executor_for();
   pagerank_arrays<small_pagerank> const arrays{*threads, graph, {}};
   for (auto const& one : arrays.written()) {
     std::vector<unsigned char> const poison(one.array.bytes(), 0xff);  // NaN in fp32 and in fp64

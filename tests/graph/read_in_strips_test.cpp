@@ -42,7 +42,7 @@ class read_in_strips : public testing::Test {
     SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(width) + " words");
     std::vector<std::uint32_t> words(rows * width);
     std::iota(words.begin(), words.end(), 0U);
-    machine_array<std::uint32_t> const array{*machine_, std::span<std::uint32_t const>{words}};
+    device_array<std::uint32_t> const array{*machine_, std::span<std::uint32_t const>{words}};
     std::mutex lock;
     std::vector<int> calls(rows);
     std::uint64_t wrong = 0;
@@ -75,14 +75,14 @@ TEST_F(read_in_strips, DoesNothingWithoutRows) {
 
 TEST_F(read_in_strips, AsksForAStripAtATime) {
   asked_machine machine;
-  machine_array<std::uint64_t> const array{machine, 3 * detail::strip_words};
+  device_array<std::uint64_t> const array{machine, 3 * detail::strip_words};
   detail::read_in_strips(machine, array.data(), array.size(), 1, [](std::uint64_t, std::span<std::uint64_t const>) {});
   EXPECT_EQ(machine.most, detail::strip_words * sizeof(std::uint64_t));
 }
 
 TEST_F(read_in_strips, ThrowsWhatReadingThrows) {
   asked_machine machine;
-  machine_array<std::uint64_t> const array{machine, 10};
+  device_array<std::uint64_t> const array{machine, 10};
   machine.fails = true;
   EXPECT_THROW(
       detail::read_in_strips(machine, array.data(), 10, 1, [](std::uint64_t, std::span<std::uint64_t const>) {}),
@@ -90,7 +90,7 @@ TEST_F(read_in_strips, ThrowsWhatReadingThrows) {
 }
 
 TEST_F(read_in_strips, ThrowsWhatACallThrows) {
-  machine_array<std::uint64_t> const array{*machine_, 1000};
+  device_array<std::uint64_t> const array{*machine_, 1000};
   EXPECT_THROW(detail::read_in_strips(*machine_, array.data(), 1000, 1,
                                       [](std::uint64_t, std::span<std::uint64_t const>) { throw usage_error{"no"}; }),
                usage_error);

@@ -28,14 +28,14 @@ namespace {
 
 class search_totals : public testing::Test {
  protected:
-  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::threads, .solo = true});
+  std::unique_ptr<executor> executor_ = make_executor({.kind = executor_kind::threads, .solo = true});
   csr const graph_ = generate_kronecker({.scale = 8});
   std::vector<std::uint32_t> const from_{1, 5, 9};
 
   /// Runs the searches, and then takes back how many are done; `take_back` changes the progress.
   template <class Arrays>
   void expect_total_of_the_done(Arrays const& arrays, auto const& take_back, search_total const& expected) {
-    ASSERT_TRUE(run_to_end(test::job_of(arrays.task()), *machine_).finished);
+    ASSERT_TRUE(run_to_end(test::job_of(arrays.task()), *executor_).finished);
     EXPECT_GT(arrays.total(graph_).reached, expected.reached);
     std::vector<task_array> const written = arrays.written();
     auto const array =
@@ -43,7 +43,7 @@ class search_totals : public testing::Test {
     ASSERT_NE(array, written.end());
     auto progress = arrays.progress();
     take_back(progress);
-    machine_->write(array->memory, &progress, sizeof progress);
+    executor_->write(array->memory, &progress, sizeof progress);
     expect_same(arrays.total(graph_), expected);
   }
 
@@ -55,8 +55,8 @@ class search_totals : public testing::Test {
 
   /// Of the first searches, by breadth.
   search_total by_breadth(std::uint64_t count) {
-    bfs_arrays<bfs> const arrays{*machine_, graph_, from_};
-    run_to_end(test::job_of(arrays.task()), *machine_);
+    bfs_arrays<bfs> const arrays{*executor_, graph_, from_};
+    run_to_end(test::job_of(arrays.task()), *executor_);
     search_total sum;
     for (std::uint64_t search = 0; search < count; ++search) {
       std::vector<bfs_found> const found = arrays.found(search);
@@ -69,20 +69,20 @@ class search_totals : public testing::Test {
 };
 
 TEST_F(search_totals, AreOfTheSearchesThatAreDone) {
-  bfs_arrays<bfs> const arrays{*machine_, graph_, from_};
+  bfs_arrays<bfs> const arrays{*executor_, graph_, from_};
   expect_total_of_the_done(
       arrays, [](bfs_progress& now) { now.search = 1; }, by_breadth(1));
 }
 
 TEST_F(search_totals, AreOfTheGroupsThatAreDone) {
-  bfs_together_arrays<bfs_together> const arrays{*machine_, graph_, from_, 2};
+  bfs_together_arrays<bfs_together> const arrays{*executor_, graph_, from_, 2};
   expect_total_of_the_done(
       arrays, [](bfs_together_progress& now) { now.group = 1; }, by_breadth(2));
 }
 
 TEST_F(search_totals, AreOfTheShortestPathsThatAreDone) {
   host_array<float> weights(graph_.edges(), 1.0F);  // so that a path is as long as it has edges
-  sssp_arrays<sssp> const arrays{*machine_, graph_, std::move(weights), weight_kind::whole, from_, 4.0};
+  sssp_arrays<sssp> const arrays{*executor_, graph_, std::move(weights), weight_kind::whole, from_, 4.0};
   expect_total_of_the_done(
       arrays, [](sssp_progress& now) { now.search = 2; }, by_breadth(2));
 }
@@ -99,9 +99,9 @@ TEST_F(search_totals, AddUpWhatSearchesReached) {
     words[at] = at % 3 == 0 ? ~0U : static_cast<std::uint32_t>((at * 7919) % 100'003);
     if (words[at] != ~0U) expected.add({1, at / 2 % 5, 3 * words[at]});
   }
-  machine_array<std::uint32_t> const array{*machine_, std::span<std::uint32_t const>{words}};
+  device_array<std::uint32_t> const array{*executor_, std::span<std::uint32_t const>{words}};
   search_total const found =
-      detail::total_of_words(*machine_, array.data(), 2, graph, [](std::uint32_t word) { return 3 * word; });
+      detail::total_of_words(*executor_, array.data(), 2, graph, [](std::uint32_t word) { return 3 * word; });
   expect_same(found, expected);
   EXPECT_GT(found.reached, vertices);
 }

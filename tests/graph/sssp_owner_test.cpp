@@ -50,7 +50,7 @@ TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
   runtime side{on_threads()};
   auto const far =
       test::owner_of(sssp_entry(), {{"graph", folder.write("far.wel", text)}, {"out", folder.at("none.tsv")}});
-  far->prepare(side.machine());
+  far->prepare(executor_of(side));
   far->reset();
   EXPECT_GT(test::run_in_bubbles(side, far->describe(), 300us), 0U);
   EXPECT_NE(far->verify().message.find("does not hold"), std::string::npos);
@@ -127,7 +127,7 @@ TEST(SsspOwner, AVerdictIsOnWhatTheArraysHold) {
   EXPECT_EQ(task->describe().grain, 3U);
   auto const arrays = task->arrays();
   std::uint64_t const wrong = 3;
-  side.machine().write(arrays.front().memory, &wrong, sizeof wrong);
+  executor_of(side).write(arrays.front().memory, &wrong, sizeof wrong);
   EXPECT_FALSE(task->verify().ok);
 }
 

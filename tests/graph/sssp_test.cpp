@@ -114,10 +114,10 @@ job_description job_of(Task const& task, std::uint32_t grain = 1) {
 }
 
 template <class Task>
-sssp_arrays<Task> arrays_of(executor& machine, named_graph const& one, sources const& from) {
+sssp_arrays<Task> arrays_of(executor& executor, named_graph const& one, sources const& from) {
   csr const& graph = one.graph;
   weight_kind const kind = graph.edges() == 0 ? weight_kind::whole : kind_of_weights(graph);
-  return {machine, graph, graph.weights, kind, from, one.delta};
+  return {executor, graph, graph.weights, kind, from, one.delta};
 }
 
 sssp_verdict verdict_on(named_graph const& one, std::uint32_t source, std::vector<sssp_found> const& found) {
@@ -126,11 +126,11 @@ sssp_verdict verdict_on(named_graph const& one, std::uint32_t source, std::vecto
 }
 
 /// All bytes of what a run wrote.
-std::vector<std::vector<unsigned char>> bytes_of(executor& machine, std::vector<task_array> const& arrays) {
+std::vector<std::vector<unsigned char>> bytes_of(executor& executor, std::vector<task_array> const& arrays) {
   std::vector<std::vector<unsigned char>> all;
   for (auto const& one : arrays) {
     all.emplace_back(one.array.bytes());
-    machine.read(all.back().data(), one.memory, all.back().size());
+    executor.read(all.back().data(), one.memory, all.back().size());
   }
   return all;
 }
@@ -140,7 +140,7 @@ class SsspOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors = 2) const {
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
     return make_executor(
         {.kind = executor_kind::threads, .processors = solo() ? processors : 1, .team_width = GetParam()});
   }
@@ -151,7 +151,7 @@ class SsspOnThreads : public testing::TestWithParam<int> {
   template <class Task>
   std::vector<std::vector<unsigned char>> plainly(named_graph const& one, sources const& from, std::uint32_t grain = 1,
                                                   int processors = 2) const {
-    auto const threads = machine(processors);
+    auto const threads = executor_for(processors);
     auto const arrays = arrays_of<Task>(*threads, one, from);
     run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
     return bytes_of(*threads, arrays.written());
@@ -159,7 +159,7 @@ class SsspOnThreads : public testing::TestWithParam<int> {
 
   template <class Task>
   void expect_right(named_graph const& one, sources const& from) const {
-    auto const threads = machine();
+    auto const threads = executor_for();
     auto const arrays = arrays_of<Task>(*threads, one, from);
     run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
     for (std::size_t search = 0; search < from.size(); ++search) {
@@ -174,7 +174,7 @@ class SsspOnThreads : public testing::TestWithParam<int> {
 
   /// How many phases of each kind there were.
   std::array<std::uint64_t, phases> phases_of(named_graph const& one, sources const& from) const {
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     auto const arrays = arrays_of<small_sssp>(*threads, one, from);
     std::array<std::atomic<std::uint64_t>, phases> ended{};
     run_plainly(*threads, threads_worker<counted_sssp>(), job_of(counted_sssp{arrays.task(), &ended}));
@@ -230,7 +230,7 @@ TEST_P(SsspOnThreads, TellsOfAVertexThatIsTooFar) {
     made.push_back({255, 1});
     csr graph = graph_of(vertices, made);
     graph.weights.assign(graph.edges(), static_cast<float>(max_whole_weight));
-    auto const threads = machine();
+    auto const threads = executor_for();
     auto const arrays = arrays_of<small_sssp>(*threads, {"long", graph, 1e8}, {0});
     run_plainly(*threads, threads_worker<small_sssp>(), job_of(arrays.task()));
     EXPECT_EQ(arrays.progress().too_far, vertices == 257 ? 1U : 0U) << vertices;
@@ -246,7 +246,7 @@ TEST_P(SsspOnThreads, SpreadsAHubOverManyItems) {
   auto const one =
       weighted("star", graph_of(solo() ? 6001 : 201, star_of(solo() ? 6001 : 201, 99), mirror::all), 50, 9);
   for (std::uint32_t const source : {0U, 99U}) expect_right<small_sssp>(one, {source});
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   auto const arrays = arrays_of<small_sssp>(*threads, one, {99});
   small_sssp const task = arrays.task();
   sssp_progress now{};
@@ -281,11 +281,11 @@ TEST_P(SsspOnThreads, PreemptionChangesNoBit) {
   for (auto const& one : some) {
     sources const from{0, 2, 1};
     auto const expected = plainly<small_sssp>(one, from);
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    auto arrays = arrays_of<small_sssp>(side.machine(), one, from);
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    auto arrays = arrays_of<small_sssp>(executor_of(side), one, from);
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << one.name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(side.machine(), arrays.written()), expected) << one.name << ", grain " << grain;
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << one.name << ", grain " << grain;
       arrays.reset();
     }
   }
@@ -294,7 +294,7 @@ TEST_P(SsspOnThreads, PreemptionChangesNoBit) {
 TEST_P(SsspOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   for (auto const& one : some_graphs(1)) {
     sources const from{one.graph.vertices() / 2, 0};
-    auto const threads = machine(1);
+    auto const threads = executor_for(1);
     auto const arrays = arrays_of<small_sssp>(*threads, one, from);
     for (auto const& array : arrays.written()) {
       std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
@@ -311,7 +311,7 @@ TEST_P(SsspOnThreads, NeedsNothingOfWhatItsArraysHeld) {
 /// Of all that a run wrote, distances and labels are left.
 TEST_P(SsspOnThreads, LeavesNothingThatDependsOnTiming) {
   auto const one = weighted("kronecker", generate_kronecker({.scale = 4}), 255, 60);
-  auto const threads = machine();
+  auto const threads = executor_for();
   auto const arrays = arrays_of<small_sssp>(*threads, one, {1, 2});
   run_plainly(*threads, threads_worker<small_sssp>(), job_of(arrays.task()));
   auto const bytes = bytes_of(*threads, arrays.written());

@@ -65,20 +65,20 @@ TEST(Degrees, InIsOutOfTheTransposed) {
 }
 
 TEST(MachineGraph, IsAsOnTheHostOnCpuThreads) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  load_graph_kernels(*machine);
+  auto const executor = make_executor({.kind = executor_kind::threads});
+  load_graph_kernels(*executor);
   for (auto const& [name, graph] : test::odd_graphs()) {
     SCOPED_TRACE(name);
-    test::expect_as_on_host(*machine, graph);
+    test::expect_as_on_host(*executor, graph);
   }
 }
 
 TEST(MachineGraph, ObeysTheMachinesMemoryLimit) {
   csr const graph = generate_uniform({.scale = 8});
-  auto const machine = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = graph.size_bytes() + 100});
-  machine_csr const there{*machine, graph};
-  EXPECT_THROW(transpose(*machine, there), limit_error);
-  EXPECT_THROW(in_degrees(*machine, there), limit_error);
+  auto const executor = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = graph.size_bytes() + 100});
+  machine_csr const there{*executor, graph};
+  EXPECT_THROW(transpose(*executor, there), limit_error);
+  EXPECT_THROW(in_degrees(*executor, there), limit_error);
 }
 
 }  // namespace

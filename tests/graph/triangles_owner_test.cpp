@@ -33,7 +33,7 @@ TEST(TrianglesOwner, CountsThoseOfTheShippedPackages) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const packages = owner({{"out", folder.at("counts.tsv")}, {"top", "2"}});
-  packages->prepare(side.machine());
+  packages->prepare(executor_of(side));
   EXPECT_FALSE(packages->verify().ok) << "before the run";
   for (int run = 0; run < 2; ++run) {
     EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
@@ -75,7 +75,7 @@ TEST(TrianglesOwner, EdgesOfAFileAreUndirected) {
   auto const need = task->needs(executor_kind::threads);
   EXPECT_GT(need.machine_bytes, 0U);
   EXPECT_GT(need.preparing_bytes, 0U);
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   EXPECT_EQ(task->describe().grain, 3U);
   EXPECT_EQ(task->inputs(), std::vector<std::filesystem::path>{graph});
   EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
@@ -90,7 +90,7 @@ TEST(TrianglesOwner, AGraphWithoutEdgesHasNone) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const task = owner({{"graph", folder.write("g.el", "3 3\n")}, {"top", "0"}});
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   test::run_in_bubbles(side, task->describe(), 300us);
   EXPECT_TRUE(task->verify().ok) << task->verify().message;
   EXPECT_EQ(task->write().front(), "0 triangles among 4 vertices and 0 undirected edges");
@@ -100,16 +100,16 @@ TEST(TrianglesOwner, AGraphWithoutEdgesHasNone) {
 TEST(TrianglesOwner, AVerdictIsOnWhatTheArraysHold) {
   runtime side{on_threads()};
   auto const task = owner({{"kronecker", "6"}});
-  task->prepare(side.machine());
+  task->prepare(executor_of(side));
   EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
   ASSERT_TRUE(task->verify().ok);
   for (auto const& one : task->arrays()) {
     std::uint64_t right = 0;
-    side.machine().read(&right, one.memory, sizeof right);
+    executor_of(side).read(&right, one.memory, sizeof right);
     std::uint64_t const wrong = right + 1;
-    side.machine().write(one.memory, &wrong, sizeof wrong);
+    executor_of(side).write(one.memory, &wrong, sizeof wrong);
     EXPECT_FALSE(task->verify().ok) << one.array.name;
-    side.machine().write(one.memory, &right, sizeof right);
+    executor_of(side).write(one.memory, &right, sizeof right);
   }
   EXPECT_TRUE(task->verify().ok);
 }
@@ -117,9 +117,9 @@ TEST(TrianglesOwner, AVerdictIsOnWhatTheArraysHold) {
 TEST(TrianglesOwner, NeedsAsMuchAsItTakes) {
   for (settings const& given : {settings{{"kronecker", "14"}}, {{"uniform", "14"}}, {}}) {
     auto const need = owner(given)->needs(executor_kind::threads);
-    auto const machine = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = need.machine_bytes});
+    auto const executor = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = need.machine_bytes});
     auto const task = owner(given);
-    EXPECT_NO_THROW(task->prepare(*machine));
+    EXPECT_NO_THROW(task->prepare(*executor));
   }
 }
 
@@ -128,9 +128,9 @@ TEST(TrianglesOwner, RefusesBeforeTheWork) {
   EXPECT_THROW(owner({{"seed", "5"}}), usage_error);
   EXPECT_THROW(owner({{"top", "1001"}}), usage_error);
   test::test_folder const folder;
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  EXPECT_THROW(owner({{"graph", folder.at("none.el")}})->prepare(*machine), input_error);
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"out", folder.at("no/such/folder")}})->prepare(*machine), usage_error);
+  auto const executor = make_executor({.kind = executor_kind::threads});
+  EXPECT_THROW(owner({{"graph", folder.at("none.el")}})->prepare(*executor), input_error);
+  EXPECT_THROW(owner({{"kronecker", "5"}, {"out", folder.at("no/such/folder")}})->prepare(*executor), usage_error);
 }
 
 }  // namespace

@@ -34,14 +34,14 @@ class TrianglesOnThreads : public testing::TestWithParam<int> {
   /// A barrier of four threads on few processors takes long, so those get less to do.
   bool solo() const { return GetParam() == 1; }
 
-  std::unique_ptr<executor> machine(int processors) const {
+  std::unique_ptr<executor> executor_for(int processors) const {
     return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
   }
 
   /// An uninterrupted run, without worker and protocol.
   template <class Task>
   result plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = machine(solo() ? processors : 1);
+    auto const threads = executor_for(solo() ? processors : 1);
     triangles_arrays<Task> const arrays{*threads, graph};
     job_description job = test::threads_job(arrays.task());
     job.grain = grain;
@@ -97,8 +97,8 @@ TEST_P(TrianglesOnThreads, GrainAndBlocksChangeNoBit) {
 TEST_P(TrianglesOnThreads, PreemptionChangesNoBit) {
   for (csr const& graph : {test::medley(), generate_kronecker({.scale = 7})}) {
     result const expected = plainly<small_triangles>(graph);
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-    triangles_arrays<small_triangles> arrays{side.machine(), graph};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    triangles_arrays<small_triangles> arrays{executor_of(side), graph};
     for (std::uint32_t const grain : {1U, 5U}) {
       EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << "too few preemptions";
       EXPECT_EQ(result_of(arrays), expected) << "grain " << grain;
@@ -121,8 +121,8 @@ TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
   csr const graph = generate_kronecker({.scale = 12, .edge_factor = 1});  // in several items that are cleared
   result const expected = plainly<small_triangles>(graph);
   ASSERT_GT(graph.vertices(), small_triangles::cleared);
-  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
-  triangles_arrays<small_triangles> const arrays{side.machine(), graph, 3};
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  triangles_arrays<small_triangles> const arrays{executor_of(side), graph, 3};
   std::atomic<std::uint64_t> ended{0};
   EXPECT_GT(test::run_in_chosen_bubbles(side, counted_rounds{{arrays.task()}, &ended}, 5, 5), 5U)
       << "too few preemptions";
@@ -131,7 +131,7 @@ TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
 }
 
 TEST_P(TrianglesOnThreads, NoItemTakesLongWhateverTheGraph) {
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   for (csr const& graph : {test::wheel(20'000, true), test::graph_of(300, test::clique(0, 300))}) {
     triangles_arrays<triangles> const arrays{*threads, graph};
     triangles const task = arrays.task();
@@ -145,7 +145,7 @@ TEST_P(TrianglesOnThreads, NoItemTakesLongWhateverTheGraph) {
 }
 
 TEST_P(TrianglesOnThreads, CountsWedgesAndEdges) {
-  auto const threads = machine(1);
+  auto const threads = executor_for(1);
   triangles_arrays<triangles> const arrays{*threads, test::wheel(100, true, 7)};
   EXPECT_EQ(arrays.edges(), 200U);
   EXPECT_EQ(arrays.wedges(), 100U * 99 / 2 + 100 * 3);

@@ -26,7 +26,7 @@ TEST_F(runtime_recorded, a_higher_priority_takes_a_place_and_goes_first) {
   urgent.priority = 1;
   job const c = side->submit(urgent);
   int bubbles = 0;
-  // a site of its own for each, since those of these bubbles are too short to be harvested again
+  // Each has its own site, because these bubbles are too short to be harvested again.
   auto const in_time = [&](calls const& wanted) {
     for (calls found; found != wanted;) {
       if (bubbles == 10'000) return false;
@@ -64,15 +64,15 @@ TEST_F(runtime_recorded, while_quiet_nothing_is_enqueued_and_jobs_go_on_afterwar
   job const a = submit(*side, "a");
   await(a, job_state::placed);
   one_bubble(*side);
-  ASSERT_TRUE(side->quiet(60s));
-  ASSERT_TRUE(side->quiet(60s));
+  ASSERT_TRUE(side->pause_all(60s));
+  ASSERT_TRUE(side->pause_all(60s));
   seen.take();
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});
   EXPECT_NE(a.progress().state, job_state::placed);
-  side->release();
+  side->resume_all();
   EXPECT_EQ(calls_of_one_bubble(*side), calls{});  // asked for twice
-  side->release();
-  side->release();  // one too many
+  side->resume_all();
+  side->resume_all();  // one too many
   await(a, job_state::placed);
   EXPECT_EQ(calls_of_one_bubble(*side), (calls{"open_edge", "close_edge", "launch a"}));
 }
@@ -84,7 +84,7 @@ TEST_F(runtime_recorded, quiet_in_vain_holds_nothing) {
   halt stands;
   trainer.enqueue(stands.operation());
   one_bubble(*side);  // its worker is enqueued and cannot come yet
-  EXPECT_FALSE(side->quiet(50ms));
+  EXPECT_FALSE(side->pause_all(50ms));
   stands.let_go();
   trainer.synchronize();
   await(a, job_state::placed);
@@ -104,7 +104,7 @@ TEST_F(runtime_recorded, a_job_that_ends_while_a_new_graph_gets_it_is_taken_out_
   threads_graph const graph = trainer.end_capture();
   await_that([&] { return seen.held() != 0; });  // the graph's slot is being filled
   task.cancel();
-  // the streams' slots are asked to be emptied meanwhile
+  // Meanwhile the dispatcher asks for the streams' slots to be emptied.
   await_that([&] { return seen.held() != 1; });
   seen.let_exchanges_go();
   ASSERT_TRUE(task.wait(60s));

@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t steps_of_an_hour = is_sanitized ? 360 : 3'600;  // one a second
 constexpr std::uint64_t hours = 24;
 
-/// Of this process.
+/// Returns the resident memory of this process.
 std::uint64_t resident_bytes() {
   std::ifstream in{"/proc/self/statm"};
   std::uint64_t all = 0;
@@ -41,12 +41,12 @@ class trained {
   void hour() {
     for (std::uint64_t i = 0; i < steps_of_an_hour; ++i) step();
   }
-  /// No job is about.
+  /// Returns the machine's memory in use while there is no job.
   std::uint64_t taken_bytes() {
     task_.cancel();
     EXPECT_TRUE(task_.wait(std::chrono::seconds{10}));
     array_ = {};
-    return side_.machine().taken_bytes().now;
+    return executor_of(side_).taken_bytes().now;
   }
   std::uint64_t jobs() const { return jobs_; }
   runtime& side() { return side_; }
@@ -64,7 +64,7 @@ class trained {
   void submit() {
     auto const memory = std::make_shared<job_memory>();
     job_memory::scope const its{memory};
-    array_ = {side_.machine(), 100'000};
+    array_ = {executor_of(side_), 100'000};
     job_description what = describe(compute_task{array_.data(), 16, 100, 4}, "job " + std::to_string(jobs_ % 16));
     what.memory = memory;
     task_ = side_.submit(std::move(what));
@@ -72,10 +72,10 @@ class trained {
   }
 
   threads_stream trainer_;
-  runtime side_{{.machine = {.kind = executor_kind::threads, .memory_limit_bytes = 2 << 20, .processors = 1},
-                 .min_bubble = std::chrono::nanoseconds{0},
-                 .max_reports = 100}};
-  machine_array<float> array_;
+  runtime side_{{.executor = {.kind = executor_kind::threads, .memory_limit_bytes = 2 << 20, .processors = 1},
+                 .max_reports = 100,
+                 .tuning = {.min_bubble = std::chrono::nanoseconds{0}}}};
+  device_array<float> array_;
   job task_;
   std::uint64_t jobs_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A runtime can be destroyed in every state: it returns, every job is over, and nothing touches the job's arrays any
-// more, which the sanitizers see.
+// A runtime can be destroyed in every state: the destructor returns, every job is over, and nothing touches the job's
+// arrays afterwards, which the sanitizers see.
 #include <chrono>
 #include <memory>
 #include <thread>

@@ -26,9 +26,9 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t steps = 8;  // too few to tell a slowdown: the chance stays as it is
 
-/// Which of the first steps are withheld.
+/// Returns which of the first steps are withheld.
 std::vector<bool> withheld_by(std::uint64_t trainer) {
-  governor alike{{.trainer = trainer}};
+  governor alike{{.draw_seed = trainer}};
   std::vector<bool> found;
   for (std::uint64_t step = 0; step < steps; ++step) found.push_back(!alike.harvests(step));
   return found;
@@ -39,23 +39,23 @@ class governed : public runtime_recorded {
   static runtime_options bounded(double max_slowdown, std::uint64_t trainer = 0) {
     runtime_options made = options();
     made.max_slowdown = max_slowdown;
-    made.trainer = trainer;
+    made.draw_seed = trainer;
     return made;
   }
-  /// Of a trainer whose first steps are of both kinds.
+  /// Returns a trainer whose first steps are of both kinds.
   static std::uint64_t trainer_of_both() {
     for (std::uint64_t found = 0;; ++found) {
       std::vector<bool> const of = withheld_by(found);
       if (std::count(of.begin(), of.end(), true) == 4) return found;
     }
   }
-  /// So many, and no others a little later.
+  /// Expects exactly this many, also a little later.
   static void expect_timed(runtime const& side, std::uint64_t count) {
     await_timed(side, count);
-    EXPECT_FALSE(within_time([&] { return side.steps().timed > count; }, 50ms));
+    EXPECT_FALSE(within_time([&] { return side.steps().report().timed > count; }, 50ms));
   }
   static void await_timed(runtime const& side, std::uint64_t count) {
-    await_that([&] { return side.steps().timed >= count; });
+    await_that([&] { return side.steps().report().timed >= count; });
   }
 };
 
@@ -79,11 +79,11 @@ TEST_F(governed, steps_that_are_withheld_have_no_edges) {
     calls const said = seen.take();
     EXPECT_EQ(said.empty(), withheld[step]) << step;
   }
-  EXPECT_EQ(side->steps().begun, steps);
-  EXPECT_EQ(side->steps().withheld, 4U);
+  EXPECT_EQ(side->steps().report().begun, steps);
+  EXPECT_EQ(side->steps().report().withheld, 4U);
   EXPECT_EQ(side->counts()[counted::withheld], 4U + 1U);
-  EXPECT_EQ(side->steps().chance, 0.2);
-  EXPECT_FALSE(side->steps().slowdown);
+  EXPECT_EQ(side->steps().report().chance, 0.2);
+  EXPECT_FALSE(side->steps().report().slowdown);
 }
 
 TEST_F(governed, steps_are_timed_on_their_stream_without_a_bound_too) {
@@ -93,7 +93,7 @@ TEST_F(governed, steps_are_timed_on_their_stream_without_a_bound_too) {
     trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
   }
   await_timed(*side, 3);
-  step_report const found = side->steps();
+  step_report const found = side->steps().report();
   EXPECT_EQ(found.begun, 4U);
   EXPECT_EQ(found.timed, 3U);
   EXPECT_GE(found.total, 6ms);
@@ -106,13 +106,13 @@ TEST_F(governed, a_host_far_ahead_of_its_stream_loses_lengths_and_nothing_else) 
   halt stands;
   trainer.enqueue(stands.operation());
   for (int step = 0; step < 1'000; ++step) side->step(&trainer);
-  EXPECT_EQ(side->steps().timed, 0U);
+  EXPECT_EQ(side->steps().report().timed, 0U);
   stands.let_go();
   await_timed(*side, 255);
   for (int step = 0; step < 3; ++step) side->step(&trainer);
   expect_timed(*side, 257);  // not the one between the two series: its beginning was not noted
   trainer.synchronize();
-  EXPECT_EQ(side->steps().begun, 1'003U);
+  EXPECT_EQ(side->steps().report().begun, 1'003U);
 }
 
 TEST_F(governed, steps_of_the_same_numbers_are_withheld_whenever_a_rank_started) {
@@ -122,11 +122,11 @@ TEST_F(governed, steps_of_the_same_numbers_are_withheld_whenever_a_rank_started)
   late->step(&trainer, 4);  // and 5
   for (std::uint64_t step = 5; step < steps; ++step) late->step(&trainer);
   auto const expected = static_cast<std::uint64_t>(std::count(withheld.begin() + 4, withheld.end(), true));
-  EXPECT_EQ(late->steps().withheld, expected);
-  EXPECT_EQ(late->steps().begun, steps - 4);
+  EXPECT_EQ(late->steps().report().withheld, expected);
+  EXPECT_EQ(late->steps().report().begun, steps - 4);
   await_timed(*late, steps - 5);
   late->step(&trainer, 0);  // the trainer goes back to a checkpoint
-  EXPECT_EQ(late->steps().withheld, expected + (withheld[0] ? 1 : 0));
+  EXPECT_EQ(late->steps().report().withheld, expected + (withheld[0] ? 1 : 0));
 }
 
 TEST_F(governed, a_bound_is_changed_and_taken_away_while_jobs_run) {
@@ -140,37 +140,37 @@ TEST_F(governed, a_bound_is_changed_and_taken_away_while_jobs_run) {
     return opened.what;
   };
   EXPECT_EQ(opening(), counted::withheld);
-  side->bound_slowdown(0);
+  side->steps().bound_slowdown(0);
   EXPECT_EQ(opening(), counted::opened);
-  EXPECT_EQ(side->steps().chance, 1);
+  EXPECT_EQ(side->steps().report().chance, 1);
   side->skip_step();
   EXPECT_EQ(opening(), counted::opened);
-  side->bound_slowdown(0.01);
+  side->steps().bound_slowdown(0.01);
   EXPECT_EQ(opening(), counted::withheld);  // until a step is marked
   await_that([&] {
     side->step(&trainer);
-    return side->steps().withheld != side->steps().begun;
+    return side->steps().report().withheld != side->steps().report().begun;
   });
   EXPECT_EQ(opening(), counted::opened);
   side->skip_step();
   EXPECT_EQ(opening(), counted::withheld);
-  EXPECT_THROW(side->bound_slowdown(2), usage_error);
-  EXPECT_EQ(side->steps().chance, 0.2);
+  EXPECT_THROW(side->steps().bound_slowdown(2), usage_error);
+  EXPECT_EQ(side->steps().report().chance, 0.2);
 }
 
 TEST_F(governed, the_same_bound_again_forgets_nothing_and_one_taken_away_is_still_told) {
   auto const side = make(bounded(0.005));
   for (int step = 0; step < 3; ++step) side->step(&trainer);
   await_timed(*side, 2);
-  side->bound_slowdown(0.005);
-  EXPECT_EQ(side->steps().begun, 3U);
-  side->bound_slowdown(0);
-  EXPECT_EQ(side->steps().begun, 3U);
-  EXPECT_EQ(side->steps().max_slowdown, 0.005);
+  side->steps().bound_slowdown(0.005);
+  EXPECT_EQ(side->steps().report().begun, 3U);
+  side->steps().bound_slowdown(0);
+  EXPECT_EQ(side->steps().report().begun, 3U);
+  EXPECT_EQ(side->steps().report().max_slowdown, 0.005);
   EXPECT_EQ(side->summary().steps().max_slowdown, 0.005);
   side->step(&trainer);
-  EXPECT_EQ(side->steps().begun, 1U);
-  EXPECT_EQ(side->steps().max_slowdown, 0);
+  EXPECT_EQ(side->steps().report().begun, 1U);
+  EXPECT_EQ(side->steps().report().max_slowdown, 0);
 }
 
 TEST_F(governed, what_began_under_another_bound_or_before_the_trainer_went_back_is_not_counted) {
@@ -185,12 +185,12 @@ TEST_F(governed, what_began_under_another_bound_or_before_the_trainer_went_back_
   trainer.synchronize();
   side->step(&trainer, 92);
   expect_timed(*side, 2);
-  EXPECT_EQ(side->steps().begun, 8U);
-  side->bound_slowdown(0.01);
+  EXPECT_EQ(side->steps().report().begun, 8U);
+  side->steps().bound_slowdown(0.01);
   side->step(&trainer);
   side->step(&trainer);
   await_timed(*side, 1);
-  EXPECT_EQ(side->steps().begun, 2U);
+  EXPECT_EQ(side->steps().report().begun, 2U);
 }
 
 TEST_F(governed, only_a_runtime_that_is_on_has_a_bound) {
@@ -198,14 +198,14 @@ TEST_F(governed, only_a_runtime_that_is_on_has_a_bound) {
   watching.max_slowdown = 0.005;
   auto const side = make(watching);
   side->step(&trainer);
-  side->bound_slowdown(0.01);
-  EXPECT_THROW(side->bound_slowdown(2), usage_error);
-  EXPECT_EQ(side->steps().max_slowdown, 0);
-  EXPECT_EQ(side->steps().withheld, 0U);
-  EXPECT_EQ(side->steps().begun, 1U);
+  side->steps().bound_slowdown(0.01);
+  EXPECT_THROW(side->steps().bound_slowdown(2), usage_error);
+  EXPECT_EQ(side->steps().report().max_slowdown, 0);
+  EXPECT_EQ(side->steps().report().withheld, 0U);
+  EXPECT_EQ(side->steps().report().begun, 1U);
 }
 
-/// Steps of which those with the hungry job are ten times as long.
+/// Steps with the costly job are ten times as long.
 TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
   auto const side = make(bounded(0.2));
   std::array<job, 2> jobs{submit(*side, "tame"), submit(*side, "hungry")};
@@ -216,7 +216,7 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
     job& now = jobs.at(is_hungry ? 1 : 0);
     now.resume();
     await(now, job_state::placed);
-    std::uint64_t const before = side->steps().begun;
+    std::uint64_t const before = side->steps().report().begun;
     for (int step = 0; step < 40; ++step) {
       side->step(&trainer);
       open_result const opened = side->open(&trainer, site{"wait"});
@@ -226,7 +226,7 @@ TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
       trainer.synchronize();
     }
     await_timed(*side, before + 38);
-    chance.at(is_hungry ? 1 : 0) = side->steps().chance;
+    chance.at(is_hungry ? 1 : 0) = side->steps().report().chance;
     now.pause();
     await(now, job_state::paused);
   }
@@ -243,21 +243,21 @@ TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
     trainer.synchronize();
   }
   await_timed(*side, 398);
-  EXPECT_GT(side->steps().chance, 0.2);
-  auto const known = side->slowdown_of("one");
+  EXPECT_GT(side->steps().report().chance, 0.2);
+  auto const known = side->steps().slowdown_of("one");
   ASSERT_TRUE(known);
   EXPECT_LT(known->low, known->estimate);
   EXPECT_LT(known->estimate, known->high);
-  EXPECT_EQ(known->high, side->steps().slowdown->high);
-  EXPECT_FALSE(side->slowdown_of("unheard of"));
-  EXPECT_FALSE(make(options())->slowdown_of("one")) << "without a bound";
+  EXPECT_EQ(known->high, side->steps().report().slowdown->high);
+  EXPECT_FALSE(side->steps().slowdown_of("unheard of"));
+  EXPECT_FALSE(make(options())->steps().slowdown_of("one")) << "without a bound";
   auto const becomes = [&](auto const& so) {
-    for (int i = 0; i < 10'000 && !so(side->steps().chance); ++i) std::this_thread::sleep_for(1ms);
-    EXPECT_TRUE(so(side->steps().chance)) << side->steps().chance;
+    for (int i = 0; i < 10'000 && !so(side->steps().report().chance); ++i) std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(so(side->steps().report().chance)) << side->steps().report().chance;
   };
   job const same = submit(*side, "one");
   await(same, job_state::placed);
-  EXPECT_GT(side->steps().chance, 0.2);
+  EXPECT_GT(side->steps().report().chance, 0.2);
   job ended = same;
   ended.cancel();
   await(same, job_state::cancelled);
@@ -272,32 +272,32 @@ TEST_F(governed, steps_are_found_by_a_site_where_the_program_marks_none) {
   std::vector<bool> const withheld = withheld_by(number);
   auto const side = make(bounded(0.005, number));
   for (std::uint32_t opening = 1; opening < detail::step_finder::patience; ++opening) one_bubble(*side, "first");
-  EXPECT_EQ(side->steps().begun, 0U);
+  EXPECT_EQ(side->steps().report().begun, 0U);
   EXPECT_TRUE(log().empty());
   std::uint64_t expected = 0;
   for (std::uint64_t step = 0; step < steps; ++step) {
     one_bubble(*side, "second");
     expected += withheld[step] ? 1 : 0;
-    EXPECT_EQ(side->steps().begun, step + 1);
-    EXPECT_EQ(side->steps().withheld, expected);
+    EXPECT_EQ(side->steps().report().begun, step + 1);
+    EXPECT_EQ(side->steps().report().withheld, expected);
     one_bubble(*side, "first");
   }
   ASSERT_EQ(log_of(1).size(), 1U);
   EXPECT_NE(log().front().find("each opening at 'second' begins one"), std::string::npos) << log().front();
   await_timed(*side, steps - 1);
   side->step(&trainer);  // the program's own: it counts from 0, as other ranks do
-  EXPECT_EQ(side->steps().withheld, expected + (withheld[0] ? 1 : 0));
+  EXPECT_EQ(side->steps().report().withheld, expected + (withheld[0] ? 1 : 0));
   one_bubble(*side, "second");
-  EXPECT_EQ(side->steps().begun, steps + 1);
-  side->bound_slowdown(0.01);
+  EXPECT_EQ(side->steps().report().begun, steps + 1);
+  side->steps().bound_slowdown(0.01);
   one_bubble(*side, "second");
-  EXPECT_EQ(side->steps().begun, 0U);
+  EXPECT_EQ(side->steps().report().begun, 0U);
 }
 
 TEST_F(governed, without_a_bound_no_steps_are_looked_for) {
   auto const side = make();
   for (std::uint32_t opening = 0; opening < 2 * detail::step_finder::patience; ++opening) one_bubble(*side);
-  EXPECT_EQ(side->steps().begun, 0U);
+  EXPECT_EQ(side->steps().report().begun, 0U);
   EXPECT_TRUE(log().empty());
 }
 
@@ -315,7 +315,7 @@ TEST_F(governed, a_step_that_is_skipped_is_not_timed_and_the_next_one_is) {
   }
   side->step(&trainer);
   await_timed(*side, 3);
-  step_report const found = side->steps();
+  step_report const found = side->steps().report();
   EXPECT_EQ(found.begun, 5U);
   EXPECT_LT(found.total, 200ms);
   side->skip_step();  // the one under way
@@ -323,13 +323,13 @@ TEST_F(governed, a_step_that_is_skipped_is_not_timed_and_the_next_one_is) {
   side->step(&trainer);
   side->step(&trainer);
   await_timed(*side, 4);
-  EXPECT_LT(side->steps().total, 200ms);
+  EXPECT_LT(side->steps().report().total, 200ms);
 }
 
 TEST_F(governed, a_runtime_that_is_off_and_streams_that_cannot_be_timed_have_no_steps) {
   auto const off = make(options(runtime_mode::off));
   off->step(&trainer);
-  EXPECT_EQ(off->steps().begun, 0U);
+  EXPECT_EQ(off->steps().report().begun, 0U);
   auto const side = make();
   seen.foreign = true;
   side->step(&trainer);
@@ -337,7 +337,7 @@ TEST_F(governed, a_runtime_that_is_off_and_streams_that_cannot_be_timed_have_no_
   seen.capturing = true;
   side->step(&trainer);
   seen.capturing = false;
-  EXPECT_EQ(side->steps().begun, 0U);
+  EXPECT_EQ(side->steps().report().begun, 0U);
 }
 
 TEST_F(governed, a_bound_that_cannot_be_is_refused) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers with half of their blocks, where a bound on slowdown is better used so.
+// Workers with half of their blocks, where that uses a bound on slowdown better.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Steps are as long as the test says.
+/// The test sets how long steps are.
 class halved_workers : public runtime_recorded {
  protected:
   halved_workers() {
@@ -36,11 +36,12 @@ class halved_workers : public runtime_recorded {
     made.max_slowdown = 0.005;
     return made;
   }
-  /// One step with a bubble, as long as what may run in it makes it. How it was launched, if it was, must be so.
+  /// Marks one step with a bubble; its length depends on what may run in it. Checks how the worker was launched, if at
+  /// all.
   side_work step(runtime& side, double whole, double half) {
-    step_report const before = side.steps();
+    step_report const before = side.steps().report();
     side.step(&trainer);
-    step_report const now = side.steps();
+    step_report const now = side.steps().report();
     side_work const runs = now.withheld != before.withheld ? side_work::none
                            : now.halved != before.halved   ? side_work::half
                                                            : side_work::all;
@@ -56,7 +57,7 @@ class halved_workers : public runtime_recorded {
       lengths_.emplace_back(static_cast<std::chrono::nanoseconds::rep>(ns));
     }
     trainer.synchronize();
-    await_that([&] { return side.steps().timed + 1 >= side.steps().begun; });
+    await_that([&] { return side.steps().report().timed + 1 >= side.steps().report().begun; });
     for (std::string const& each : seen.take()) {
       if (!each.starts_with("launch")) continue;
       EXPECT_EQ(each.ends_with(" of 1 block"), runs == side_work::half) << each;
@@ -81,15 +82,15 @@ TEST_F(halved_workers, of_a_hungry_job_do_more_and_the_report_says_so) {
   await(task, job_state::placed);
   std::uint64_t halved = 0;
   for (int i = 0; i < 1'000; ++i) halved += step(*side, 0.03, 0.004) == side_work::half ? 1 : 0;
-  step_report const found = side->steps();
+  step_report const found = side->steps().report();
   EXPECT_GT(halved, 100U);
   EXPECT_EQ(found.halved, halved);
   EXPECT_GT(launched(side_work::half), 0);
   EXPECT_GT(launched(side_work::all), 0);
   ASSERT_TRUE(found.slowdown);
   EXPECT_NEAR(found.slowdown->estimate, 0.004, 0.002) << "of what runs now";
-  ASSERT_TRUE(side->slowdown_of("hungry"));
-  EXPECT_NEAR(side->slowdown_of("hungry")->estimate, 0.03, 0.005) << "of all its blocks";
+  ASSERT_TRUE(side->steps().slowdown_of("hungry"));
+  EXPECT_NEAR(side->steps().slowdown_of("hungry")->estimate, 0.03, 0.005) << "of all its blocks";
 }
 
 TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
@@ -97,18 +98,18 @@ TEST_F(halved_workers, of_a_tame_job_have_all_their_blocks) {
   job const task = side->submit(description("tame", 2'560));
   await(task, job_state::placed);
   for (int i = 0; i < 300; ++i) ASSERT_NE(step(*side, 0.001, 0), side_work::half);
-  EXPECT_EQ(side->steps().halved, 0U);
+  EXPECT_EQ(side->steps().report().halved, 0U);
 }
 
-/// The next bubbles are nobody's step.
+/// The next bubbles belong to no step.
 TEST_F(halved_workers, have_all_their_blocks_again_where_the_bound_is_taken_away) {
   auto const side = make(bounded());
   job const task = side->submit(description("hungry", 2'560));
   await(task, job_state::placed);
   for (int i = 0; i < 2'000 && step(*side, 0.03, 0.004) != side_work::half; ++i) {
   }
-  ASSERT_GT(side->steps().halved, 0U);
-  side->bound_slowdown(0);
+  ASSERT_GT(side->steps().report().halved, 0U);
+  side->steps().bound_slowdown(0);
   seen.take();
   open_result const opened = side->open(&trainer, site{"wait"});
   EXPECT_NE(opened.what, counted::withheld);

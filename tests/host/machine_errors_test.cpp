@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the machine, in calls of the trainer's and of the dispatcher: harvesting goes off, and training goes on.
+// Errors of the machine, in calls of the trainer and of the dispatcher: harvesting turns off, and training continues.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -37,7 +37,7 @@ TEST_P(runtime_failing, an_error_of_the_machine_turns_it_off_and_stays_inside) {
   EXPECT_TRUE(task.wait(120s));
 }
 
-/// The edge is there, and closes by that id alone.
+/// The edge is enqueued, and only that id closes it.
 TEST_F(runtime_recorded, a_bubble_keeps_its_id_where_opening_it_fails_after_its_edge) {
   auto const side = make(options(runtime_mode::on, launch_time::at_open));
   job const task = submit(*side, "a");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts do that they should not: nothing hangs, nothing is lost, and what was not understood is counted.
+// Wrong calls of hosts: nothing hangs, nothing is lost, and calls that were not understood are counted.
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -31,8 +31,8 @@ using namespace std::chrono_literals;
 class misbehaving : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_options options = {}) {
-    options.close = closing{};
-    options.armed_ahead = 10s;
+    options.tuning.close = closing{};
+    options.tuning.armed_ahead = 10s;
     options.log = [this](std::string_view line) {
       std::lock_guard const lock{log_mutex_};
       log_.emplace_back(line);
@@ -46,7 +46,7 @@ class misbehaving : public testing::Test {
     seen.take();
     return task;
   }
-  /// Bubbles until the job is done, as after whatever happened before.
+  /// Runs bubbles until the job is done, whatever happened before.
   void is_still_done(runtime& side, job const& task) {
     for (int i = 0; i < 1'000'000 && !task.wait(0ns); ++i) {
       {
@@ -258,11 +258,11 @@ TEST_F(misbehaving, with_one_connection_a_gpus_workers_are_launched_at_open) {
   unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
 }
 
-/// A runtime that lives until the process ends, with a job that never does.
+/// Keeps a runtime until the process ends, with a job that never ends.
 void exit_in_the_middle() {
   static probe_arrays arrays{{1u << 20}};
   static threads_stream trainer;
-  static runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+  static runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2}}};
   static job const task = side.submit(arrays.task());
   await_that([&] { return side.ready(&trainer); });
   for (int i = 0; i < 20; ++i) bubble const idle{side, &trainer, site{"last"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `open` answers: a bubble, or why none. Each answer is counted once.
+// What `open` returns: a bubble, or why there is none. Each answer is counted once.
 #include <deque>
 #include <string>
 
@@ -24,7 +24,7 @@ class open_result_of : public runtime_recorded {
     last_ = opened;
     return opened.what;
   }
-  /// Every answer so far is in the counts, and nothing else.
+  /// Expects every answer so far in the counts, and nothing else.
   void expect_counted(runtime const& side) {
     runtime_counts const counts = side.counts();
     for (std::size_t i = 0; i <= static_cast<std::size_t>(counted::not_captured); ++i) {

@@ -26,7 +26,7 @@ namespace lull {
 
 using calls = std::vector<std::string>;
 
-/// What a recording machine saw and what it shall do; outlives it.
+/// What a recording machine saw, and how it must behave; outlives it.
 class record {
  public:
   void note(std::string call) {
@@ -37,7 +37,7 @@ class record {
     std::lock_guard const lock{mutex_};
     return std::exchange(calls_, {});
   }
-  /// Which task stands in a slot, by its first array.
+  /// Names a task by its first array, so that slots show it.
   void name(void const* first_array, std::string name) {
     std::lock_guard const lock{mutex_};
     names_[first_array] = std::move(name);
@@ -48,7 +48,7 @@ class record {
     std::lock_guard const lock{mutex_};
     slots_[slot] = content.at != nullptr ? names_[first_array] : "nothing";
   }
-  /// While they are held back, exchanges are asked for and not done.
+  /// Holds back exchanges: they are asked for and not done.
   void hold_exchanges() {
     std::lock_guard const lock{mutex_};
     holds_exchanges_ = true;
@@ -68,7 +68,7 @@ class record {
     if (holds_exchanges_) return held_.push_back(std::move(exchange));
     exchange();
   }
-  /// What was asked for last is that every slot be empty.
+  /// Returns whether the last exchange for every slot empties it.
   bool all_empty() {
     std::lock_guard const lock{mutex_};
     return std::all_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.second == "nothing"; });
@@ -78,17 +78,17 @@ class record {
     usual_ = usual;
     rest_ = rest;
   }
-  /// What the last worker was told of its site's bubbles.
+  /// Returns the usual length in the last worker's parameters.
   usual_length usual() {
     std::lock_guard const lock{mutex_};
     return usual_;
   }
-  /// When it was told to rest.
+  /// Returns the rest time in the last worker's parameters.
   rest_time rest() {
     std::lock_guard const lock{mutex_};
     return rest_;
   }
-  /// What the last captured worker asks.
+  /// The words that the last captured worker reads.
   std::atomic<site_words*> site = nullptr;
 
   std::string in(slot_line const* slot) {
@@ -106,7 +106,7 @@ class record {
   std::function<std::chrono::nanoseconds()> length_of_step{};  // of the next one that is over; empty: as it was
   threads_stream* launches_behind = nullptr;                   // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};                       // so many questions for a length come too early
-  std::atomic<int> maps_left{-1};  // so many more, then the mapped memory is used up; less than 0: no limit
+  std::atomic<int> maps_left{-1};  // how many more calls succeed before mapped memory is used up; less than 0: no limit
   std::atomic<int> maps_refused{0};
   std::atomic<bool> memory_is_full{false};
   std::atomic<int> kept_off{0};                   // processors, besides those of workers
@@ -129,7 +129,7 @@ class record {
   std::vector<std::function<void()>> held_;
 };
 
-/// A threads executor that writes down what is asked of it on the trainer's path.
+/// A threads executor that records what it is asked on the trainer's path.
 class recording_executor final : public threads_executor {
  public:
   explicit recording_executor(record& into)
@@ -229,7 +229,7 @@ class recording_executor final : public threads_executor {
   }
 
   bool passed(gate_line const& seen, std::uint32_t value) const noexcept override {
-    // where nobody counts what is on its way, the copied line tells
+    // Without a count of what is on its way, the copied line decides.
     return into_.kind == executor_kind::cuda ? seen.value == value : threads_executor::passed(seen, value);
   }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override {

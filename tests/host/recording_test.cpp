@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime asks of a machine, in which order, and when it asks nothing: seen by a machine that writes it down.
+// What the runtime asks of a machine, in which order, and when it asks nothing: the machine records it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -185,10 +185,10 @@ TEST_F(runtime_recorded, an_armed_ahead_out_of_range_is_refused) {
   auto with = options();
   for (auto const wrong : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds{1'000s} + 1ns, -1ns,
                            std::chrono::nanoseconds::min()}) {
-    with.armed_ahead = wrong;
+    with.tuning.armed_ahead = wrong;
     EXPECT_THROW(make(with), usage_error) << wrong.count();
   }
-  with.armed_ahead = 1'000s;
+  with.tuning.armed_ahead = 1'000s;
   auto const side = make(with);
   job const task = submit(*side, "a");
   await(task, job_state::placed);
@@ -199,24 +199,24 @@ TEST_F(runtime_recorded, a_shortest_bubble_out_of_range_is_refused) {
   auto with = options();
   for (auto const wrong :
        {std::chrono::nanoseconds::max(), std::chrono::nanoseconds{1s} + 1ns, -1ns, std::chrono::nanoseconds::min()}) {
-    with.min_bubble = wrong;
+    with.tuning.min_bubble = wrong;
     EXPECT_THROW(make(with), usage_error) << wrong.count();
   }
-  with.min_bubble = 1s;
+  with.tuning.min_bubble = 1s;
   EXPECT_EQ(make(with)->summary().settings().harvest.worth, 1s);
 }
 
 TEST_F(runtime_recorded, a_rest_out_of_range_is_refused) {
   auto with = options();
   for (auto const wrong : {1ms + 1ns, -1ns}) {
-    with.rest_before_close = wrong;
+    with.tuning.rest_before_close = wrong;
     EXPECT_THROW(make(with), usage_error) << wrong.count();
   }
 }
 
 TEST_F(runtime_recorded, sites_of_bubbles_below_the_shortest_are_passed_over) {
   auto with = options();
-  with.min_bubble = 1s;
+  with.tuning.min_bubble = 1s;
   auto const side = make(with);
   job const task = submit(*side, "a");
   await(task, job_state::placed);
@@ -286,7 +286,7 @@ TEST_F(runtime_recorded, a_close_on_another_stream_is_not_taken_for_the_bubbles_
 TEST_F(runtime_recorded, a_report_tells_how_long_workers_stood_on_the_device_before_the_opening) {
   for (bool const ahead : {true, false}) {
     auto with = options();
-    if (!ahead) with.armed_ahead = 0ns;
+    if (!ahead) with.tuning.armed_ahead = 0ns;
     auto const side = make(with);
     job const task = submit(*side, "a");
     await(task, job_state::placed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the shape of a kernel to the rooms that it needs.
+// From the shape of a kernel to the reserved groups that it needs.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -18,15 +18,15 @@ constexpr kernel_shape with(kernel_shape shape, std::uint32_t kernel_shape::*mem
   return shape;
 }
 
-TEST(room_need, the_kernel_of_nccl_takes_sixteen_whole_sms_in_two_rooms) {
+TEST(exchange_need, the_kernel_of_nccl_takes_sixteen_whole_sms_in_two_rooms) {
   EXPECT_EQ(blocks_an_sm(nccl, h200), 1U);  // its registers
-  EXPECT_EQ(rooms_for(nccl, h200), 2);
-  EXPECT_EQ(rooms_for(with(nccl, &kernel_shape::blocks, 32), h200), 4);
-  EXPECT_EQ(rooms_for(with(nccl, &kernel_shape::blocks, 17), h200), 3);
-  EXPECT_EQ(rooms_for(with(nccl, &kernel_shape::blocks, 1), h200), 1);
+  EXPECT_EQ(reserved_groups_for(nccl, h200), 2);
+  EXPECT_EQ(reserved_groups_for(with(nccl, &kernel_shape::blocks, 32), h200), 4);
+  EXPECT_EQ(reserved_groups_for(with(nccl, &kernel_shape::blocks, 17), h200), 3);
+  EXPECT_EQ(reserved_groups_for(with(nccl, &kernel_shape::blocks, 1), h200), 1);
 }
 
-TEST(room_need, each_resource_of_an_sm_can_be_the_one_that_is_short) {
+TEST(exchange_need, each_resource_of_an_sm_can_be_the_one_that_is_short) {
   constexpr kernel_shape small{.blocks = 64, .threads = 64, .cluster = 1, .registers = 16, .shared_bytes = 0};
   EXPECT_EQ(blocks_an_sm(small, h200), 32U);
   EXPECT_EQ(blocks_an_sm(with(small, &kernel_shape::threads, 1024), h200), 2U);
@@ -37,25 +37,25 @@ TEST(room_need, each_resource_of_an_sm_can_be_the_one_that_is_short) {
   EXPECT_EQ(blocks_an_sm({.blocks = 1, .threads = 33, .registers = 255}, h200), 4U);  // whole warps
 }
 
-TEST(room_need, a_cluster_lies_within_a_room) {
+TEST(exchange_need, a_cluster_lies_within_a_room) {
   constexpr kernel_shape fat{.blocks = 12, .threads = 1024, .cluster = 6, .registers = 64, .shared_bytes = 0};
-  EXPECT_EQ(rooms_for(fat, h200), 2);                                   // 2 SMs of each stay empty
-  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 1), h200), 2);  // 12 SMs
-  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 8), h200), 2);  // the second cluster is not full
-  EXPECT_THROW(rooms_for(with(fat, &kernel_shape::cluster, 16), h200), usage_error);
-  EXPECT_EQ(rooms_for(with(fat, &kernel_shape::cluster, 0), h200), 2);  // no cluster at all
+  EXPECT_EQ(reserved_groups_for(fat, h200), 2);                                   // 2 SMs of each stay empty
+  EXPECT_EQ(reserved_groups_for(with(fat, &kernel_shape::cluster, 1), h200), 2);  // 12 SMs
+  EXPECT_EQ(reserved_groups_for(with(fat, &kernel_shape::cluster, 8), h200), 2);  // the second cluster is not full
+  EXPECT_THROW(reserved_groups_for(with(fat, &kernel_shape::cluster, 16), h200), usage_error);
+  EXPECT_EQ(reserved_groups_for(with(fat, &kernel_shape::cluster, 0), h200), 2);  // no cluster at all
 }
 
-TEST(room_need, what_fits_no_sm_is_said) {
-  EXPECT_THROW(rooms_for({.blocks = 1, .threads = 1024, .registers = 255}, h200), usage_error);
-  EXPECT_THROW(rooms_for({}, h200), usage_error);
+TEST(exchange_need, what_fits_no_sm_is_said) {
+  EXPECT_THROW(reserved_groups_for({.blocks = 1, .threads = 1024, .registers = 255}, h200), usage_error);
+  EXPECT_THROW(reserved_groups_for({}, h200), usage_error);
 }
 
-TEST(room_need, without_a_device_the_reason_is_given) {
+TEST(exchange_need, without_a_device_the_reason_is_given) {
   std::string const why = why_no_cuda(0);
   if (why.empty()) GTEST_SKIP() << "a device answers here";
   try {
-    measure_rooms(0, [](stream_handle) { FAIL() << "nothing is captured"; });
+    measure_reserved_groups(0, [](stream_handle) { FAIL() << "nothing is captured"; });
     FAIL() << "it did not throw";
   } catch (usage_error const& problem) {
     EXPECT_EQ(problem.what(), why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When workers are told to rest, from what the runtime has seen of their site's bubbles.
+// When workers must rest, by what the runtime has seen of their site's bubbles.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ class runtime_rests : public runtime_recorded {
  protected:
   void make_with(std::chrono::nanoseconds rest_before_close) {
     runtime_options with = options();
-    with.rest_before_close = rest_before_close;
+    with.tuning.rest_before_close = rest_before_close;
     with.tasks = {type_of<probe_task>()};
     side_ = make(std::move(with));
     job_ = submit(*side_, "slow");  // that stores chunks in each bubble: else its site would be passed over
@@ -34,7 +34,7 @@ class runtime_rests : public runtime_recorded {
     bubble const idle{*side_, &trainer, site{"wait"}};
     trainer.enqueue([] { std::this_thread::sleep_for(length); });
   }
-  /// Bubbles until workers are told what is usual there.
+  /// Runs bubbles until workers receive the usual length.
   template <class So>
   bool step_until(So so) {
     for (int i = 0; i < many; ++i) {
@@ -65,7 +65,7 @@ TEST_F(runtime_rests, never_where_that_is_asked_for) {
 
 TEST_F(runtime_rests, never_in_jobs_that_are_graphs) {
   runtime_options with = options();
-  with.armed_ahead = {};
+  with.tuning.armed_ahead = {};
   side_ = make(std::move(with));
   job_description conducting = description("a graph");
   conducting.type.threads.conducts = true;

@@ -18,25 +18,25 @@
 
 namespace lull {
 
-/// A runtime on a machine that writes down what is asked of it, and a trainer's stream.
+/// A runtime on a machine that records what it is asked, and a trainer's stream.
 class runtime_recorded : public testing::Test {
  protected:
   static runtime_options options(runtime_mode mode = runtime_mode::on, launch_time launch = launch_time::at_close,
                                  std::optional<closing> how = closing{}) {
     runtime_options made;
     made.mode = mode;
-    made.launch = launch;
-    made.close = how;
-    made.armed_ahead = std::chrono::seconds{10};  // at once: when the bubble will open is not a test's to say
+    made.tuning.launch = launch;
+    made.tuning.close = how;
+    made.tuning.armed_ahead = std::chrono::seconds{10};  // at once: when the bubble will open is not a test's to say
     return made;
   }
   std::unique_ptr<runtime> make(runtime_options options = runtime_recorded::options()) {
     options.log = log_.function();
     return std::make_unique<runtime>(std::make_unique<recording_executor>(seen), std::move(options));
   }
-  /// A job that some bubbles do not end, not even long ones, as on a machine that has other work.
+  /// Submits a job that some bubbles do not end, not even long ones, as on a busy machine.
   job submit(runtime& side, std::string const& name) { return side.submit(description(name)); }
-  /// One whose chunks poll until they have to leave, and are handed back.
+  /// Submits a job whose chunks poll until they have to leave, and are handed back.
   job submit_endless(runtime& side) {
     arrays_.push_back(std::make_unique<probe_arrays>(std::vector<std::uint64_t>{1 << 10}));
     probe_task endless = arrays_.back()->task();
@@ -60,7 +60,7 @@ class runtime_recorded : public testing::Test {
     return seen.take();
   }
   std::vector<std::string> log() const { return log_.now(); }
-  /// The log, once it has so many lines.
+  /// Returns the log once it has so many lines.
   std::vector<std::string> log_of(std::size_t lines) { return log_.when(lines); }
 
   record seen;

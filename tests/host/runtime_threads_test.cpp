@@ -28,13 +28,13 @@ using namespace std::chrono_literals;
 class runtime_on_threads : public testing::TestWithParam<int> {
  protected:
   runtime_options options(runtime_mode mode = runtime_mode::on) const {
-    return {.machine = {.kind = executor_kind::threads, .processors = 3, .team_width = GetParam()},
+    return {.executor = {.kind = executor_kind::threads, .processors = 3, .team_width = GetParam()},
             .mode = mode,
             .tasks = {type_of<probe_task>()}};
   }
 
-  /// Bubbles on `trainer` until the job ends; `gap` is the trainer's own wait, in one bubble of four a hundred times as
-  /// long: a site where nothing is ever done would be left alone.
+  /// Runs bubbles on `trainer` until the job ends. `gap` is the trainer's own wait; one bubble in four is a hundred
+  /// times as long, because a site where nothing is ever done would be passed over.
   template <class Ended>
   void train(runtime& side, threads_stream& trainer, Ended ended, std::chrono::microseconds gap = 100us) {
     for (int i = 1; !ended(); ++i) {
@@ -233,7 +233,7 @@ TEST_P(runtime_on_threads, bubbles_are_reported_and_account_for_every_item) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].site, "wait");
     EXPECT_EQ(found[i].record().bubble, i + 1);
-    // The length is known from blocks that saw the close; the last bubbles' may all have found the job finished.
+    // Only blocks that saw the close know the length; in the last bubbles all may have found the job finished.
     if (found[i].record().not_saw_ns != 0) {
       EXPECT_GT(found[i].length, 0us);
     }
@@ -246,7 +246,7 @@ TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
   constexpr std::size_t limit = 64 << 20;
   for (std::size_t const allowed : {limit, std::size_t{0}}) {
     runtime_options asked = options(runtime_mode::observe);
-    asked.machine.memory_limit_bytes = allowed;
+    asked.executor.memory_limit_bytes = allowed;
     threads_stream trainer;
     runtime side{asked};
     train(side, trainer, [&] { return side.summary().seen() >= 8; });
@@ -258,7 +258,7 @@ TEST_P(runtime_on_threads, a_report_tells_how_much_memory_was_free) {
   }
 }
 
-/// Lets the trainer's stream go on to its end, and waits for the bubbles that are reported then.
+/// Lets the trainer's stream run to its end, and waits for the bubbles that are reported then.
 std::vector<bubble_report> reports_behind(halt& stands, threads_stream& trainer, runtime& side) {
   stands.let_go();
   trainer.synchronize();
@@ -334,15 +334,15 @@ TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses
       job{other}.pause();
       job{other}.resume();
       job{task}.resume();
-      if (side.quiet(long_enough)) {
+      if (side.pause_all(long_enough)) {
         auto const before = arrays.runs;
         std::this_thread::sleep_for(1ms);
         EXPECT_EQ(arrays.runs, before);
-        side.release();
+        side.resume_all();
       }
       std::this_thread::sleep_for(2ms);
     }
-    EXPECT_TRUE(side.drain(long_enough));
+    EXPECT_TRUE(side.wait_all(long_enough));
     ended = true;
   }};
   train(side, trainer, [&] { return ended.load(); });
@@ -351,7 +351,7 @@ TEST_P(runtime_on_threads, control_from_another_thread_while_bubbles_go_on_loses
   EXPECT_EQ(other.progress().state, job_state::finished);
   EXPECT_STREQ(arrays.wrong(), nullptr);
   EXPECT_STREQ(beside.wrong(), nullptr);
-  EXPECT_TRUE(side.drain(0ns));
+  EXPECT_TRUE(side.wait_all(0ns));
 }
 
 TEST_P(runtime_on_threads, a_stream_that_waits_for_another_through_a_peer_is_never_kept_waiting) {

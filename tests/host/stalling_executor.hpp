@@ -17,13 +17,13 @@ namespace lull {
 class stall {
  public:
   ~stall() { let_go(); }
-  /// The next call of this name hangs, on any thread; those after it do not.
+  /// Makes the next call of this name hang, on any thread; later calls do not.
   void set(std::string name) {
     std::lock_guard const lock{mutex_};
     name_ = std::move(name);
     hangs_ = false;
   }
-  /// Whether it hangs now; waits for that.
+  /// Waits for the call to hang; returns whether it does.
   bool hangs(std::chrono::nanoseconds at_most) {
     std::unique_lock lock{mutex_};
     return changed_.wait_for(lock, at_most, [this] { return hangs_; });
@@ -51,7 +51,7 @@ class stall {
   bool hangs_ = false;
 };
 
-/// The calls that can, each of them as a Call{name}: while side work runs …
+/// Returns the calls that can hang while side work runs, each as a Call{name}.
 template <class Call>
 std::vector<Call> calls_that_stall() {
   std::vector<Call> all;
@@ -66,13 +66,13 @@ std::vector<Call> calls_that_stall() {
     all.push_back(Call{each});
   return all;
 }
-/// … and while bubbles are observed; `mode`: in the caller's words.
+/// Returns those that can hang while bubbles are observed; `mode`: in the caller's words.
 template <class Call, class Mode>
 std::vector<Call> observed_calls_that_stall(Mode mode) {
   return {Call{"length", mode}, Call{"open_edge", mode}};
 }
 
-/// A threads executor whose calls can hang, as a driver's do in front of a full queue, or while it unmaps memory.
+/// A threads executor whose calls can hang, as a driver's do at a full queue, or while it unmaps memory.
 class stalling_executor final : public threads_executor {
  public:
   stalling_executor(stall& where, executor_options const& options) : threads_executor{options}, stall_(where) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver call that does not return keeps up nobody but the thread that makes it: with each call to the machine stuck
-// in turn, every public call that does not make it returns while it is still stuck, or by its own deadline.
+// A driver call that does not return delays only the thread that makes it. Each call to the machine is stuck in turn;
+// every public call that does not make it returns while it is still stuck, or by its own deadline.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -51,7 +51,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
     options.mode = GetParam().mode;
     options.max_slowdown = 0.5;
     options.saved_bytes = std::size_t{16} << 20;
-    options.machine = machine_options();
+    options.executor = machine_options();
     side_ = std::make_unique<runtime>(std::make_unique<stalling_executor>(stall_, machine_options()), options);
     if (GetParam().mode == runtime_mode::on) watched_ = side_->submit(description("watched"));
   }
@@ -75,11 +75,11 @@ class stuck : public testing::TestWithParam<stuck_call> {
     made.name = std::move(name);
     made.memory = std::make_shared<job_memory>();
     job_memory::scope const its{made.memory};
-    made.keeps = std::make_shared<machine_array<char>>(side_->machine(), std::size_t{1} << 20);
+    made.keeps = std::make_shared<device_array<char>>(side_->memory(), std::size_t{1} << 20);
     return made;
   }
 
-  /// All that makes calls to the machine, on threads of its own, until one is stuck.
+  /// Makes all kinds of calls to the machine, on separate threads, until one is stuck.
   void keep_busy() {
     busy_.emplace_back([this] {
       for (std::uint64_t step = 0; !stops_; ++step) {
@@ -96,7 +96,7 @@ class stuck : public testing::TestWithParam<stuck_call> {
         if (GetParam().mode != runtime_mode::on) return;
         job more = side_->submit(description("more"));
         watched_.feed(static_cast<std::uint64_t>(n));
-        side_->give_back(1, 5ms);
+        side_->memory().give_back(1, 5ms);
         more.cancel();
         while (!more.wait(1ms) && !stops_) {
         }
@@ -115,24 +115,24 @@ class stuck : public testing::TestWithParam<stuck_call> {
     std::map<std::string, std::function<void()>> all{
         {"open and close", [this] { side_->close(side_->open(&other_stream_, site{"other"}), &other_stream_); }},
         {"skip_step", [this] { side_->skip_step(); }},
-        {"bound_slowdown", [this] { side_->bound_slowdown(0.25); }},
-        {"suppose", [this] { side_->suppose("watched", 0.01); }},
-        {"slowdown_of", [this] { side_->slowdown_of("watched"); }},
-        {"steps", [this] { side_->steps(); }},
-        {"quiet",
+        {"bound_slowdown", [this] { side_->steps().bound_slowdown(0.25); }},
+        {"assume_slowdown", [this] { side_->steps().assume_slowdown("watched", 0.01); }},
+        {"slowdown_of", [this] { side_->steps().slowdown_of("watched"); }},
+        {"steps", [this] { side_->steps().report(); }},
+        {"pause_all",
          [this] {
-           if (side_->quiet(deadline)) side_->release();
+           if (side_->pause_all(deadline)) side_->resume_all();
          }},
-        {"give_back", [this] { side_->give_back(1 << 20, deadline); }},
-        {"keep_reserve", [this] { side_->keep_reserve(deadline); }},
-        {"drain", [this] { side_->drain(deadline); }},
+        {"give_back", [this] { side_->memory().give_back(1 << 20, deadline); }},
+        {"keep_reserve", [this] { side_->memory().keep_reserve(deadline); }},
+        {"wait_all", [this] { side_->wait_all(deadline); }},
         {"ready", [this] { side_->ready(&other_stream_); }},
         {"counts", [this] { side_->counts(); }},
         {"summary", [this] { side_->summary(); }},
         {"take_bubbles", [this] { side_->take_bubbles(); }},
         {"mode", [this] { side_->mode(); }},
     };
-    // A trainer's steps come one after the other, so the next waits for one that is being marked.
+    // A trainer's steps come one after another, so the next mark waits for one that is being made.
     if (std::string{GetParam().name} != "note" && std::string{GetParam().name} != "make_moment" &&
         std::string{GetParam().name} != "write_word")
       all["step"] = [this] { side_->step(&other_stream_); };
@@ -176,17 +176,17 @@ TEST_P(stuck, keeps_up_nobody_else) {
   EXPECT_TRUE(stall_.hangs(0ns)) << "the call has returned meanwhile, so nothing was tried";
 }
 
-/// The dispatcher has chosen a job, and writes its words: that place is not empty, though nothing stands there yet.
+/// The dispatcher has chosen a job and writes its words: that place is not empty, though no job is in it yet.
 TEST(quiet, is_not_while_a_job_is_being_put_into_a_place) {
   stall stuck;
   runtime side{std::make_unique<stalling_executor>(stuck, executor_options{.kind = executor_kind::threads}), {}};
   stuck.set("copy_in");
   job const task = side.submit(test::threads_job(hungry_task{}));
   ASSERT_TRUE(stuck.hangs(limit));
-  EXPECT_FALSE(side.quiet(deadline));
+  EXPECT_FALSE(side.pause_all(deadline));
   stuck.let_go();
-  EXPECT_TRUE(side.quiet(limit));
-  side.release();
+  EXPECT_TRUE(side.pause_all(limit));
+  side.resume_all();
 }
 
 std::string name_of_test(testing::TestParamInfo<stuck_call> const& info) { return info.param.name; }

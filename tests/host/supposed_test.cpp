@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is supposed of jobs before their slowdown is known.
+// The slowdown that is assumed of jobs until it is measured.
 #include <array>
 #include <chrono>
 #include <limits>
@@ -18,26 +18,27 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class supposed : public runtime_recorded {
+class assumed : public runtime_recorded {
  protected:
   static runtime_options bounded(double max_slowdown) {
     runtime_options made = options();
     made.max_slowdown = max_slowdown;
     return made;
   }
-  /// When it no longer changes.
+  /// Returns the chance when it no longer changes.
   static double chance(runtime const& side) {
     double last = -1;
     for (int same = 0; same < 50; std::this_thread::sleep_for(1ms))
-      same = std::exchange(last, side.steps().chance) == last ? same + 1 : 0;
+      same = std::exchange(last, side.steps().report().chance) == last ? same + 1 : 0;
     return last;
   }
 };
 
-/// Until the steps told anything.
-TEST_F(supposed, jobs_begin_as_carefully_as_was_supposed) {
+/// The assumption holds until steps were measured.
+TEST_F(assumed, jobs_begin_as_carefully_as_was_supposed) {
   auto const side = make(bounded(0.005));
-  for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"hungry", 0.02}}) side->suppose(name, slowdown);
+  for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"hungry", 0.02}})
+    side->steps().assume_slowdown(name, slowdown);
   auto const chance_with = [&](std::string const& name) {
     job made = submit(*side, name);
     await(made, job_state::placed);
@@ -51,15 +52,15 @@ TEST_F(supposed, jobs_begin_as_carefully_as_was_supposed) {
   EXPECT_GT(hungry, 0.01);
   EXPECT_LT(hungry, 0.19);
   EXPECT_EQ(chance_with("unheard of"), 0.2);
-  side->bound_slowdown(0.5);
+  side->steps().bound_slowdown(0.5);
   EXPECT_EQ(chance_with("hungry"), 0.5) << "it is supposed under another bound, too";
 }
 
-/// They are of unlike priority, so that both stand.
-TEST_F(supposed, of_two_jobs_together_the_hungrier_one_counts) {
+/// Their priorities differ, so both are placed.
+TEST_F(assumed, of_two_jobs_together_the_hungrier_one_counts) {
   auto const side = make(bounded(0.01));
   for (auto const& [name, slowdown] : {std::pair{"tame", 0.001}, {"tamer", 0.0005}, {"hungry", 0.05}})
-    side->suppose(name, slowdown);
+    side->steps().assume_slowdown(name, slowdown);
   auto const chance_beside = [&](std::string const& name, std::string const& other) {
     std::array<job, 2> both;
     for (std::size_t i = 0; i < 2; ++i) {
@@ -80,10 +81,10 @@ TEST_F(supposed, of_two_jobs_together_the_hungrier_one_counts) {
   EXPECT_EQ(chance_beside("unheard of", "of neither"), 0.2);
 }
 
-TEST_F(supposed, a_far_tamer_job_goes_first_where_that_is_only_supposed) {
+TEST_F(assumed, a_far_tamer_job_goes_first_where_that_is_only_supposed) {
   auto const side = make(bounded(0.005));
-  side->suppose("hungry", 0.1);
-  side->suppose("tame", 0.001);
+  side->steps().assume_slowdown("hungry", 0.1);
+  side->steps().assume_slowdown("tame", 0.001);
   job const hungry = submit(*side, "hungry");
   await(hungry, job_state::placed);
   job const tame = submit(*side, "tame");
@@ -91,15 +92,15 @@ TEST_F(supposed, a_far_tamer_job_goes_first_where_that_is_only_supposed) {
   await(hungry, job_state::queued);
 }
 
-TEST_F(supposed, what_cannot_be_supposed_is_refused) {
+TEST_F(assumed, what_cannot_be_supposed_is_refused) {
   auto const side = make(bounded(0.005));
   for (double const slowdown :
        {-0.1, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
-    EXPECT_THROW(side->suppose("job", slowdown), usage_error) << slowdown;
-  for (int name = 0; name < 64; ++name) side->suppose(std::to_string(name), 0.01);
-  EXPECT_THROW(side->suppose("one more", 0.01), limit_error);
-  side->suppose("63", 0.02);
-  make(options())->suppose("job", 0.01);  // without a bound
+    EXPECT_THROW(side->steps().assume_slowdown("job", slowdown), usage_error) << slowdown;
+  for (int name = 0; name < 64; ++name) side->steps().assume_slowdown(std::to_string(name), 0.01);
+  EXPECT_THROW(side->steps().assume_slowdown("one more", 0.01), limit_error);
+  side->steps().assume_slowdown("63", 0.02);
+  make(options())->steps().assume_slowdown("job", 0.01);  // without a bound
 }
 
 }  // namespace

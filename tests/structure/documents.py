@@ -2,100 +2,68 @@
 """documents.py ROOT: holds README.md, docs/*.md and docs/decisions/*.md to the records, the examples and the files and
 headings that they link to.
 
-A figure is followed by the place that it comes from, in a comment that renders nothing:
+Figures are links to their records (figures.py). In a line that names its record, too, each number of the cell before
+is one; but not in decisions and in the notebook, which tell of what is in no record, too. Code (C++, C, Python, CMake)
+stands after the example that it is a piece of: <!-- from docs/examples/1_first_bubble.cpp -->. A decision is a page
+that is read at once: it has at most 60 lines of 120 columns."""
 
-    4.1<!-- results/yield.json mean drain_p50 name=yield_latency/task:compute/behind:burst_264 --> µs
-
-that is mean, min, max, first or second of that figure over both timings of all rows of docs/results/yield.json whose
-fields are as named ('so' where there are blanks), rounded as it is written. A line that links to a record has a
-place behind each number of the cell before the link; but not in decisions, which tell of what is in no record, too.
-Code (C++, C, Python, CMake) stands behind the example that it is a piece of: <!-- from
-docs/examples/1_first_bubble.cpp -->."""
-
-import json
 import pathlib
 import re
-import shlex
-import statistics
 import sys
 import textwrap
 
+import figures
+import plots
 import tree
 
-FIGURE = re.compile(
-    r"([+\-\u2212]?\d[\d,]*(?:\.\d+)?)<!-- (results/\S+\.json) (\w+) ('[^']*'|\S+)((?: \S+=(?:'[^']*'|\S+))*) -->"
-)
-COMMENT = re.compile(r"<!--.*?-->")
+OTHERS = ("CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "apps/python/README.md")  # only their links are followed
+LONGEST_DECISION = 60  # lines of 120 columns; what was tried goes to docs/notebook.md
+COLUMNS = 120
+LONGEST_VERSION = 60  # lines of the CHANGELOG
 RECORD_LINK = re.compile(r"\[[^\]]*\]\([^)]*results/\w+\.json\)")
 SNIPPET = re.compile(r"(?:<!-- from (\S+) -->\n)?\n?```(?:cpp|c|python|cmake)\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+NO_RECORD = re.compile(r"\bno records?\b(?! holds)")
+INLINE_LINK = re.compile(r"\[([^\[\]]*)\]\([^)]*\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 REGION = re.compile(r"\s*// \[/?\w+\]$")  # names a part of an example
-OVER = {
-    "mean": statistics.fmean,
-    "min": min,
-    "max": max,
-    "first": lambda values: values[0],
-    "second": lambda values: values[1],
-}
 
 
-def inside(row, path):
-    """The numbers that stand there. A name may have dots of its own."""
-    if not path:
-        found = row if isinstance(row, list) else [row]
-        yield from (value for value in found if isinstance(value, (int, float)))
-    elif isinstance(row, dict):
-        for name, value in row.items():
-            if path == name or path.startswith(f"{name}."):
-                yield from inside(value, path[len(name) + 1 :])
-
-
-def values_of(record, path, fields):
-    """The figure in each matching row: in its timings, or in the row where those have rows of their own."""
-    for row in record["rows"]:
-        if all(str(row.get(key)) == value for key, value in fields):
-            for run in (row.get("first"), row.get("second"), row):
-                yield from inside(run, path)
-
-
-def check_figure(root, text, record, over, path, fields):
-    """What is wrong with one figure, or nothing."""
-    file = pathlib.Path(root, "docs", record)
-    if not file.is_file():
-        return f"there is no {record}"
-    if over not in OVER:
-        return f"{over} is not one of {', '.join(OVER)}"
-    found = list(
-        values_of(
-            json.loads(file.read_text(encoding="utf-8")),
-            path.strip("'"),
-            [field.split("=", 1) for field in shlex.split(fields)],
-        )
-    )
-    if not found:
-        return f"{record} has no {path} where{fields}"
-    value = OVER[over](found)
-    plain = text.replace(",", "").replace("\u2212", "-")
-    half = 0.5 * 10 ** -len(plain.partition(".")[2])
-    return None if abs(float(plain) - value) <= half * 1.000001 else f"{record} says {value:.6g}"
-
-
-def figures_of(root, name, text, tells_of_records_alone):
+def figures_of(page, name, text, tells_of_records_alone):
+    for line_number, wrong in figures.faults(page, text):
+        yield f"{name}:{line_number}: {wrong}"
+    for file, picture in plots.plots_of(page):
+        if not file.is_file() or file.read_text(encoding="utf-8") != picture:
+            yield f"{name}: {file.name} does not show the table: scripts/docs.sh figures draws it"
     for line_number, line in enumerate(text.split("\n"), start=1):
-        place = f"{name}:{line_number}: "
-        for figure in FIGURE.finditer(line):
-            if wrong := check_figure(root, *figure.groups()):
-                yield f"{place}{figure.group(1)}: {wrong}"
-        rest = FIGURE.sub("", line)
-        if "results/" in "".join(COMMENT.findall(rest)):
-            yield f"{place}a place of a figure that cannot be read, or no number before it"
-        if tells_of_records_alone and (link := RECORD_LINK.search(rest)):
-            cell = rest[: link.start()].rstrip(" |").rsplit("|", 1)[-1]
-            if stray := re.search(r"\d[\d.,]*", COMMENT.sub("", cell)):
-                yield f"{place}{stray.group()}: does not name its place in the record"
-            if rest == line:
-                yield f"{place}links to a record, but no figure names its place in it"
+        if tells_of_records_alone and (link := RECORD_LINK.search(line)):
+            place = f"{name}:{line_number}: "
+            cell = line[: link.start()].rstrip(" |").rsplit("|", 1)[-1]
+            if stray := re.search(r"\d[\d.,]*", figures.USE.sub("", cell)):
+                yield f"{place}{stray.group()}: is no link to its record"
+            if not figures.USE.search(line):
+                yield f"{place}links to a record, but no figure of it does"
+
+
+def lines_shown(text):
+    """How many lines a reader sees: long ones wrap but in tables; links are their text, blanks and keys are nothing."""
+    text = figures.USE.sub(r"\1", INLINE_LINK.sub(r"\1", figures.DEFINITION.sub("", text)))
+    return sum(1 if line.startswith("|") else -(-len(line) // COLUMNS) for line in text.split("\n") if line.strip())
+
+
+def form_of(name, text, is_decision):
+    if is_decision and (lines := lines_shown(text)) > LONGEST_DECISION:
+        yield f"{name}: {lines} lines: a decision has {LONGEST_DECISION} at most; docs/notebook.md takes what was tried"
+    for found in NO_RECORD.finditer(text):
+        yield f"{name}:{text.count(chr(10), 0, found.start()) + 1}: a figure of no record: leave it out, or record it"
+
+
+def versions_of(root):
+    """Versions of the CHANGELOG that nobody reads to their end."""
+    file = pathlib.Path(root, "CHANGELOG.md")
+    for version in re.split(r"(?m)^(?=## )", file.read_text(encoding="utf-8"))[1:] if file.is_file() else ():
+        if (lines := version.count("\n")) > LONGEST_VERSION:
+            yield f"CHANGELOG.md: {version.splitlines()[0][3:]}: {lines} lines, a version has {LONGEST_VERSION} at most"
 
 
 def snippets_of(root, name, text):
@@ -127,19 +95,21 @@ def links_of(path, name, text):
 
 
 def check(root):
-    findings, checked = [], 0
-    decisions = sorted(pathlib.Path(root, "docs", "decisions").glob("*.md"))
-    chapters = sorted(pathlib.Path(root, "docs").glob("*.md"))
-    others = [pathlib.Path(root, name) for name in ("README.md", "CONTRIBUTING.md", "apps/python/README.md")]
-    for path in [*others, *chapters, *decisions]:
+    findings, checked = [*versions_of(root)], 0
+    held = figures.pages(root)
+    others = [pathlib.Path(root, name) for name in OTHERS]
+    for path in [*others, *held]:
         if path.is_file():
             text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
             findings += links_of(path, name, text)
             checked += len(LINK.findall(text))
-            if path in others[1:]:  # their code is told as it is typed
+            if path in others:
                 continue
-            checked += len(FIGURE.findall(text)) + len(SNIPPET.findall(text))
-            findings += [*figures_of(root, name, text, path not in decisions), *snippets_of(root, name, text)]
+            checked += len(figures.USE.findall(text)) + len(SNIPPET.findall(text))
+            is_decision = path.parent.name == "decisions"
+            findings += form_of(name, text, is_decision)
+            told = not is_decision and path.name != "notebook.md"
+            findings += [*figures_of(path, name, text, told), *snippets_of(root, name, text)]
     return findings, checked
 
 

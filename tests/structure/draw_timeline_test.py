@@ -56,11 +56,22 @@ class timelines(unittest.TestCase):
             ((-2.5, [-3.5, -1.5]), "training took 2.5 % less (95 % interval -3.5 to -1.5 %)"),
             ((2.5, None), "training +2.5 %"),
         ):
-            self.assertIn(f"{words}; times of CPU threads", self.texts(self.drawn(slowdown=slowdown)))
+            texts = self.texts(self.drawn(slowdown=slowdown))
+            self.assertIn(f"{words}; times of CPU threads", texts)
+            self.assertIn("the one of median use of its idle time, 100%", texts[0])
 
     def test_the_median_iteration_is_drawn(self):
         last_tick = [text for text in self.texts(self.drawn()) if text.endswith((" ms", " µs"))][-1]
         self.assertEqual(last_tick, "1 ms")
+
+    def test_the_iteration_with_the_median_use_of_its_idle_time_is_drawn(self):
+        windows = [{"ts": 1000.0 * at, "dur": 900.0 + at} for at in range(5)]
+        bubbles = [{"ts": one["ts"], "dur": 500.0, "name": "idle"} for one in windows]
+        used = (500.0, 0.0, 300.0, 100.0, 400.0)
+        workers = [{"ts": one["ts"], "dur": length, "name": "work"} for one, length in zip(windows, used)]
+        shares = [draw_timeline.used_share(window, bubbles, workers) for window in windows]
+        self.assertEqual(shares, [length / 500.0 for length in used])
+        self.assertEqual(draw_timeline.median_iteration(windows, shares), 2)
 
     def test_each_task_has_a_colour_and_a_name(self):
         picture = self.drawn(workers=("pagerank", "mlp", "pagerank"))

@@ -13,8 +13,10 @@ import documents
 import includes
 import names
 import needed
+import plots
 import site_links
 import traces
+import write_figures
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 HEADER = LICENCE + "#pragma once\n"
@@ -118,7 +120,10 @@ class checks(unittest.TestCase):
             ("device/gate.hpp", "// frees it when he has read it", "names who"),
             ("device/gate.hpp", "// a tile that is gone on with", "names who"),
             ("device/gate.hpp", "// a thread that waits so long", "names who"),
-            ("device/gate.hpp", "// n layers, one behind the other", "names who"),
+            ("graph/csr.hpp", "// n layers, one behind the other", "names who"),
+            ("device/gate.hpp", "// the look behind a piece", "names who"),
+            ("tests/host/gate_test.cpp", "int a;  // it is not there any more", "names who"),
+            ("host/gate.hpp", "int told_as;", "report_index"),
             ("host/lull.h", "/* to load code in peace */", "names who"),
             ("host/gate.cpp", 'throw error{"the key stands twice"};', "names who"),
             ("docs/1-chapter.md", "Nobody is inside.", "names who"),
@@ -127,6 +132,9 @@ class checks(unittest.TestCase):
             ("docs/1-chapter.md", "The successor is at hand.", "names who"),
             ("docs/1-chapter.md", "The kernel right behind the bubble pays.", "names who"),
             ("docs/1-chapter.md", "Behind each run all arrays are compared.", "names who"),
+            ("docs/1-chapter.md", "It comes [4][p50] behind it.\n\n[p50]: results/a.json", "names who"),
+            ("docs/1-chapter.md", "It would make way for another.", "names who"),
+            ("docs/1-chapter.md", "So long before a close no block starts.", "names who"),
         ]
         for name, line, expected in red:
             with self.subTest(line=line, name=name):
@@ -138,7 +146,7 @@ class checks(unittest.TestCase):
             ),
             [],
         )
-        good = "A burst<!-- results/a.json mean p50 name=task:compute/behind:burst --> is behind the curtain.\n"
+        good = 'A [burst][behind.p50], `behind:burst`\n\n[behind.p50]: results/a.json "mean p50 name=a/behind:burst"\n'
         self.assertEqual(self.findings(names.check, files={"docs/1-chapter.md": good}), [])
 
     def test_traces(self):
@@ -170,14 +178,17 @@ class checks(unittest.TestCase):
             {"name": "b", "report": {"deep": {"gain": -1098.4}}},
             {"name": "c", "first": {"gaps": {"3.5 ms": 0.5}, "runs": [1.0, 2.0]}, "second": {"runs": [6.0, None]}},
         ]
-        place, link = "<!-- results/r.json {} -->", "[r](results/r.json)"
-        gap = place.format("mean 'gaps.3.5 ms' name=c")
+        link = "[r](results/r.json)"
         good = (
-            f"| 12 things | 4.2{place.format('mean drain name=a')} / 4.40{place.format('max drain name=a')} µs "
-            f"| {link} |\n"
-            f"half 0.5{gap} of 3{place.format('mean runs name=c')}, {link}\n"
-            f"it was \u22121,098{place.format('first report.deep.gain name=b')} %, see {link}\n"
-            "<!-- from docs/examples/e.cpp -->\n```cpp\nint a;\nif (a) {\n  ++a;\n}\n```\n"
+            f"| 12 things | [4.2][drain] / [4.40][drain.max] \u00b5s | {link} |\n"
+            f"half [0.5][gap] of [3][runs], {link}, `a[4][b]`\n"
+            f"it was [\u22121,098][gain] %, see {link}, and [4][Drain] again\n"
+            "<!-- from docs/examples/e.cpp -->\n```cpp\nint a;\nif (a) {\n  ++a;\n}\n```\n\n"
+            '[drain]: results/r.json "mean drain name=a"\n'
+            "[drain.max]: results/r.json \"max drain name='a'\"\n"
+            "[gap]: results/r.json \"mean 'gaps.3.5 ms' name=c\"\n"
+            '[runs]: results/r.json "mean runs name=c"\n'
+            '[gain]: results/r.json "first report.deep.gain name=b"\n'
         )
         files = {
             "docs/results/r.json": json.dumps({"rows": rows}),
@@ -186,17 +197,22 @@ class checks(unittest.TestCase):
         }
         self.assertEqual(self.findings(documents.check, files=files), [])
         red = [
-            ("4.2<", "4.1<", "says 4.2"),
+            ("4.2]", "4.1]", "says 4.2"),
             ("\u22121,098", "+1,098", "says -1098.4"),
-            ("r.json mean", "s.json mean", "no results/s.json"),
+            ('r.json "mean', 's.json "mean', "no record results/s.json"),
             ("mean drain name=a", "mean drain name=c", "has no drain"),
-            ("half 0.5<", "half 0.6<", "says 0.5"),
+            ("half [0.5]", "half [0.6]", "says 0.5"),
             ("'gaps.3.5 ms'", "'gaps.3.5'", "has no 'gaps.3.5'"),
-            ("of 3<", "of 2<", "says 3"),
+            ("of [3]", "of [2]", "says 3"),
             ("mean drain", "mean gain", "has no gain"),
             ("mean drain", "median drain", "median is not one of"),
-            ("mean drain name=a", "drain", "cannot be read"),
-            (" µs |", " µs, 5 |", "5: does not name"),
+            ("mean drain name=a", "drain", "does not say which value"),
+            ("[runs],", "[run],", "[run] is not defined"),
+            ("[runs],", "[run],", "[runs] is used nowhere"),
+            ("[gain]:", "[runs]:", "[runs] is defined twice"),
+            ("[3][runs]", "3", "[runs] is used nowhere"),
+            ("[4.2][drain]", "4.2", "4.2: is no link"),
+            ("\u00b5s |", "\u00b5s, 5 |", "5: is no link"),
             ("if (a) {", "if (!a) {", "no piece of"),
             ("  ++a;\n", "    ++a;\n", "no piece of"),
             ("docs/examples/e.cpp", "docs/examples/f.cpp", "C++ without"),
@@ -209,13 +225,21 @@ class checks(unittest.TestCase):
                 found = self.findings(documents.check, files={**files, "docs/1-chapter.md": good.replace(old, new, 1)})
                 self.assertIn(expected, "\n".join(found))
         decision = "docs/decisions/d.md"
-        figure = place.format(chr(39).join(["mean drain name=", "a", ""]))
-        told = f"3 things, of which {link.replace('results', '../results')} has 4.2{figure}\n"
+        told = f"3 things, of which {link.replace('results', '../results')} has [4.2][drain]\n\n"
+        told += '[drain]: ../results/r.json "mean drain name=a"\n'
         self.assertEqual(self.findings(documents.check, files={**files, decision: told}), [])
-        self.assertIn(
-            "says 4.2",
-            "\n".join(self.findings(documents.check, files={**files, decision: told.replace("4.2<", "4.1<")})),
-        )
+        found = self.findings(documents.check, files={**files, decision: told.replace("4.2]", "4.1]")})
+        self.assertIn("says 4.2", "\n".join(found))
+        lines = [f"[{'a' * documents.COLUMNS}](1-chapter.md)", "| a table's row " + "is one line " * 20 + "|"]
+        lines *= documents.LONGEST_DECISION // 2
+        for more, expected in ((told, "61 lines"), ("measured once", "61 lines"), ("a" * 121, "62 lines")):
+            found = self.findings(documents.check, files={**files, decision: "\n\n".join([*lines, more])})
+            self.assertIn(expected, "\n".join(found))
+        found = self.findings(documents.check, files={**files, decision: "4 ms, no record"})
+        self.assertIn("of no record", "\n".join(found))
+        version = "# Changelog\n\n## 1.0\n" + "- a line\n" * documents.LONGEST_VERSION
+        found = self.findings(documents.check, files={**files, "CHANGELOG.md": version})
+        self.assertIn("1.0: 61 lines", "\n".join(found))
         for language in ("c", "python", "cmake"):
             with self.subTest(language=language):
                 chapter = good.replace("```cpp", "```" + language)
@@ -224,6 +248,46 @@ class checks(unittest.TestCase):
                     documents.check, files={**files, "docs/1-chapter.md": chapter.replace("++a", "--a")}
                 )
                 self.assertIn("no piece of", "\n".join(found))
+
+    def test_a_plot_shows_its_table(self):
+        table = "| task | p50 | p99 |\n|---|---|---|\n"
+        table += "| one & all | [1.0][a] | [4.0][b] to [5.0][b2] |\n| two | | [2.0][c] |\n"
+        values = {"a": 1.0, "b": 4.0, "b2": 5.0, "c": 2.0}
+        meanings = "".join(f'[{key}]: results/r.json "mean {key}"\n' for key in values)
+        files = {
+            "docs/results/r.json": json.dumps({"rows": [{"first": values}]}),
+            "docs/1-chapter.md": f"{table}\n![Time, ms](figures/time.svg)\n\n{meanings}",
+        }
+        picture = plots.drawn("Time, ms", table)
+        self.assertEqual(picture.count("<circle"), 2 + 4)  # the legend, and the figures
+        self.assertEqual(picture.count("<rect"), 1 + 1)  # the ground, and the bar between two figures
+        self.assertIn("one &amp; all", picture)
+        self.assertEqual(self.findings(documents.check, files={**files, "docs/figures/time.svg": picture}), [])
+        for stale in ({}, {"docs/figures/time.svg": picture.replace("two", "three")}):
+            found = self.findings(documents.check, files={**files, **stale})
+            self.assertIn("time.svg does not show the table", "\n".join(found))
+
+    def test_figures_are_written_from_their_records(self):
+        rows = [{"name": "a", "first": {"gain": -1098.44}, "second": {"gain": -1098.46}}]
+        meaning = '\n\n[gain]: results/r.json "mean gain"\n[of]: results/r.json "max gain"\n'
+        with tempfile.TemporaryDirectory() as root:
+            record, page = pathlib.Path(root, "docs/results/r.json"), pathlib.Path(root, "docs/1-chapter.md")
+            record.parent.mkdir(parents=True)
+            record.write_text(json.dumps({"rows": rows}), encoding="utf-8")
+            for before, after in (
+                ("it is [+7][gain]", "it is [\u22121,098][gain]"),
+                ("[7.0][gain] [8.12][OF] `[3][gain]`", "[\u22121,098.5][gain] [\u22121,098.44][OF] `[3][gain]`"),
+                ("as it was: [\u22121098.4][of]", "as it was: [\u22121098.4][of]"),
+                ("[7][other] and [a][gain]", "[7][other] and [a][gain]"),
+            ):
+                with self.subTest(before=before):
+                    page.write_text(before + meaning, encoding="utf-8")
+                    write_figures.main(pathlib.Path(root))
+                    self.assertEqual(page.read_text(encoding="utf-8"), after + meaning)
+            page.write_text("[7][gain]" + meaning.replace("gain", "loss"), encoding="utf-8")
+            write_figures.main(pathlib.Path(root))
+            page.write_text("[7][gain]" + meaning.replace("mean gain", "mean loss"), encoding="utf-8")
+            self.assertRaises(SystemExit, write_figures.main, pathlib.Path(root))
 
     def test_site_links(self):
         page = '<a id="here" href="#here">{}</a> <a href="../a.html#top">a</a> <a href="https://example.org/b">b</a>'

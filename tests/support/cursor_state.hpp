@@ -28,7 +28,7 @@ struct test_gate {
   std::vector<bubble_record> records_;
 };
 
-/// A cursor with its ring in plain memory, at the state that submitting leaves.
+/// A cursor with its ring in plain memory, as after submitting.
 struct test_cursor {
   test_cursor(std::uint32_t grain, std::uint64_t capacity, std::uint32_t first_tag = 0, std::uint64_t first_round = 0)
       : places(ring_groups(capacity)) {
@@ -50,7 +50,7 @@ struct test_cursor {
   cursor words{};
 };
 
-/// The arrays of one probe task, and what must be found in them at the end.
+/// The arrays of one probe task, and their expected content at the end.
 struct probe_arrays {
   explicit probe_arrays(std::vector<std::uint64_t> items) : extents(std::move(items)) {
     for (std::uint64_t count : extents) width = count > width ? count : width;
@@ -73,7 +73,7 @@ struct probe_arrays {
             .broken = probe_task::mutant::none};
   }
 
-  /// The first thing that is wrong, or nothing.
+  /// Returns the first thing that is wrong, or nothing.
   char const* wrong() {
     if (errors != 0) return "an item ran before the phase before it was complete, or missed its team's barrier";
     std::vector<std::uint64_t> const found = values;

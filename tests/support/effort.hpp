@@ -18,8 +18,8 @@ inline constexpr bool is_sanitized = false;
 inline constexpr bool is_sanitized = false;
 #endif
 
-/// Of so many random trials a quarter under a sanitizer, where each takes several times as long. All of them run in the
-/// builds without one.
+/// Returns a quarter of so many random trials under a sanitizer, where each takes several times as long. Builds without
+/// one run all of them.
 constexpr std::uint64_t trials(std::uint64_t all) { return is_sanitized ? (all + 3) / 4 : all; }
 
 }  // namespace lull

@@ -7,8 +7,8 @@
 
 namespace lull {
 
-/// Takes up a row of input in each round, from one of two places. Each result depends on the order of the rows, so that
-/// a row that is taken twice, too early or not at all shows.
+/// Reads a row of input in each round, from one of two places. Each result depends on the order of the rows, so that a
+/// row that is read twice, too early or not at all shows.
 struct fed_probe {
   static constexpr team_shape shape{.threads = 64};
   static constexpr std::uint64_t items = 12;  // of a row

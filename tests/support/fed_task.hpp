@@ -15,7 +15,7 @@ struct fed_task {
   std::uint64_t* runs;   // (1,)
 
   std::uint64_t extent(position at, std::uint64_t fed) const noexcept {
-    *asked += 1;  // by one block at a time, each behind the one before
+    *asked += 1;  // by one block at a time, each after the one before
     return at.round < fed ? 1 : starved;
   }
   void operator()(chunk, auto const&) const noexcept { *runs += 1; }

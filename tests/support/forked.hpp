@@ -16,7 +16,7 @@
 
 namespace lull::test {
 
-/// Runs in a child, which stays until it is killed: it never exits, for a sanitizer's threads would not be joined.
+/// Runs in a child, which stays until it is killed: it never exits, because a sanitizer's threads would not be joined.
 template <class Work>
 pid_t forked(Work work) {
   pid_t const child = ::fork();
@@ -44,7 +44,7 @@ inline int status_of(pid_t child, std::chrono::nanoseconds at_most = long_enough
   return status;
 }
 
-/// A process that is not this one's child, killed at the end of a test however that comes.
+/// Kills a process that is not this one's child when the test ends in any way.
 class killed_at_end {
  public:
   explicit killed_at_end(pid_t process) : process_(process) {}

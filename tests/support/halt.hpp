@@ -10,8 +10,8 @@
 
 namespace lull {
 
-/// Where a stream of a test stands until it is let go: at the latest when this ends, or after `long_enough`, which
-/// fails the test.
+/// Stops a test's stream until it is let go: at the latest when this ends, or after `long_enough`, which fails the
+/// test.
 class halt {
  public:
   halt() = default;

@@ -14,8 +14,8 @@
 
 namespace lull::test {
 
-/// Runs a program without its output, and kills it after that time; 0: lets it end. Returns the exit status as waitpid
-/// tells it.
+/// Runs a program without its output, and kills it after that time; 0: lets it end. Returns the exit status as from
+/// waitpid.
 inline int program(std::vector<std::string> arguments, std::chrono::microseconds kill_after) {
   pid_t const child = fork();
   if (child == 0) {

@@ -14,7 +14,7 @@
 
 namespace lull::test {
 
-/// What a runtime logs, on a thread of its own. Outlives it.
+/// A runtime's log lines, which come on the log's own thread. Outlives the runtime.
 class log_lines {
  public:
   std::function<void(std::string_view)> function() {
@@ -30,7 +30,7 @@ class log_lines {
     std::lock_guard const lock{mutex_};
     return lines_;
   }
-  /// The lines, once there are so many, or after a minute.
+  /// Returns the lines once there are so many, or after a minute.
   std::vector<std::string> when(std::size_t count) {
     std::unique_lock lock{mutex_};
     came_.wait_for(lock, std::chrono::minutes{1}, [&] { return lines_.size() >= count; });

@@ -5,7 +5,7 @@
 
 namespace lull {
 
-/// What an error of that type says that the function throws.
+/// Returns the message of the error of that type that the function throws.
 template <class Error, class Function>
 std::string message_of(Function const& function) {
   try {

@@ -86,7 +86,7 @@ struct probe_task {
     }
   }
 
-  /// Asks to leave, as an author might: nobody would take up what was left here.
+  /// Asks to leave, as an author might: an advance must not, because no other team would continue it.
   LULL_HD void advance(position ended, auto const& team) const noexcept {
     if constexpr (requires { team.leaving(); }) {
       if (team.leaving()) return;

@@ -7,8 +7,8 @@
 
 namespace lull {
 
-/// The probe as a task that claims by itself: it has the next chunk in hand while it runs one, and when its stay ends
-/// it finishes half of that one and hands back the rest, in up to three pieces.
+/// The probe as a task that claims by itself: it holds the next chunk while it runs one. When its stay ends it finishes
+/// half of the current chunk and hands back the rest, in up to three pieces.
 struct pulling_probe : probe_task {
   static constexpr team_shape shape{.threads = 256, .steps = 2, .shared_bytes = 128, .claims = claiming::by_task};
 

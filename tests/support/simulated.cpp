@@ -40,7 +40,7 @@ bool scheduler::run(std::uint64_t max_steps) {
   while (!alive_.empty() && steps_ < max_steps) {
     std::size_t const index = draw(alive_.size());
     running_ = alive_[index];
-    // A burst now and then lets one fiber run far ahead of the others, as an SM that is not disturbed does.
+    // A burst now and then lets one fiber run much faster than the others, like an SM that is not disturbed.
     burst_ = draw(8) == 0 ? draw(64) : 0;
     swapcontext(&home_, &running_->context);
     if (running_->over) {

@@ -137,6 +137,6 @@ class fiber_barrier {
 using fiber_block_storage = basic_block_storage<fiber_barrier>;
 using fiber_block = basic_thread_block<fiber_barrier>;
 
-static_assert(machine<fiber_block>);
+static_assert(block<fiber_block>);
 
 }  // namespace lull

@@ -79,7 +79,7 @@ json value_of(report_config const& config) {
           {"rest_before_close_us", value_of(config.rest_before_close_us)},
           {"iterations", value_of(config.iterations)},
           {"pairs", value_of(config.pairs)},
-          {"rooms", value_of(config.rooms)},
+          {"reserved_groups", value_of(config.reserved_groups)},
           {"verify", config.verify},
           {"tasks", std::move(tasks)}};
 }
@@ -89,7 +89,7 @@ json value_of(harvest_gain const& harvest) {
   for (std::size_t i = 0; i < lost_causes; ++i)
     lost[std::string{name_of(static_cast<lost_cause>(i))}] = value_of(harvest.lost_us[i]);
   return {{"ratio", value_of(harvest.ratio)},
-          {"ratio_without_rooms", value_of(harvest.ratio_without_rooms)},
+          {"ratio_excluding_reserved", value_of(harvest.ratio_excluding_reserved)},
           {"alone_items_per_s", value_of(harvest.solo_items_per_s)},
           {"alone_jobs_per_s", value_of(harvest.solo_jobs_per_s)},
           {"taken_bytes", value_of(harvest.taken_bytes)},

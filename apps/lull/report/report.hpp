@@ -36,7 +36,7 @@ struct report_config {
   std::optional<double> rest_before_close_us;
   std::optional<std::uint32_t> iterations;
   std::optional<std::uint32_t> pairs;
-  std::optional<std::uint32_t> rooms;
+  std::optional<std::uint32_t> reserved_groups;
   bool verify = false;
   std::vector<task_setting> tasks;
 };

@@ -133,8 +133,8 @@ std::string harvest_text(double ratio, std::string const& of_what) {
 void print_gained(table& lines, report const& result) {
   lines.title("gained");
   if (result.harvest.ratio) lines.row("  harvest", harvest_text(*result.harvest.ratio, " of the bubbles' time"));
-  if (result.harvest.ratio_without_rooms && result.executor == "cuda") {
-    lines.row("  ... on workers' SMs", harvest_text(*result.harvest.ratio_without_rooms, ""));
+  if (result.harvest.ratio_excluding_reserved && result.executor == "cuda") {
+    lines.row("  ... on workers' SMs", harvest_text(*result.harvest.ratio_excluding_reserved, ""));
   }
   if (result.harvest.solo_sm_mhz && result.harvest.bubbles_sm_mhz) {
     lines.row("  clocks of the SMs", number(*result.harvest.bubbles_sm_mhz) + " MHz in bubbles, " +

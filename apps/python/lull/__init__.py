@@ -14,7 +14,7 @@ from .captured_step import SideStep
 from .job import GraphJob, Job, OffStep
 from .options import Options, Tuning
 from .profiles import choose, profile
-from .rooms import RoomNeed, measure_rooms
+from .reserved_groups import ExchangeNeed, measure_reserved_groups
 from .runtime import Runtime, tasks
 from .session import Session, bubble, harvest, named_waits, observe
 from .side_step import StepJob, side_step
@@ -32,7 +32,7 @@ __all__ = [
     "OffStep",
     "Options",
     "Outputs",
-    "RoomNeed",
+    "ExchangeNeed",
     "Runtime",
     "Session",
     "SideStep",
@@ -45,7 +45,7 @@ __all__ = [
     "bubble",
     "choose",
     "harvest",
-    "measure_rooms",
+    "measure_reserved_groups",
     "named_waits",
     "observe",
     "profile",

@@ -31,22 +31,24 @@ def why_any():
     return ""
 
 
-def rooms_for(asked):
-    """The rooms, chosen where none were asked for, and what is to be said if something does arrive."""
-    rooms, too_late = asked, ""
-    if rooms is not None:
+def reserved_groups_for(asked):
+    """The reserved groups, chosen where none were asked for, and what is to be said if something does arrive."""
+    reserved_groups, too_late = asked, ""
+    if reserved_groups is not None:
         why = "as asked for"
     else:
         why = why_any()
         if not why:
-            rooms = 0
+            reserved_groups = 0
             why = "no process group is initialised, and nothing else is there that receives"
             too_late = (
                 "no SMs are kept off for this wait: when the scope was opened no process group was initialised. "
                 "What arrives may have to"
-                " wait for workers; open the scope after init_process_group, or say rooms=2"
+                " wait for workers; open the scope after init_process_group, or say reserved_groups=2"
             )
     log.info(
-        "%s SMs are kept off workers: %s", {None: "two groups of", 0: "no"}.get(rooms, f"{rooms} group(s) of"), why
+        "%s SMs are kept off workers: %s",
+        {None: "two groups of", 0: "no"}.get(reserved_groups, f"{reserved_groups} group(s) of"),
+        why,
     )
-    return rooms, too_late
+    return reserved_groups, too_late

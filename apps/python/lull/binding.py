@@ -70,7 +70,7 @@ class Options(ctypes.Structure):
         ("device", ctypes.c_int32),
         ("mode", ctypes.c_int32),
         ("launch", ctypes.c_int32),
-        ("rooms", ctypes.c_int32),
+        ("reserved_groups", ctypes.c_int32),
         ("processors", ctypes.c_int32),
         ("team_width", ctypes.c_int32),
         ("armed_ahead_us", ctypes.c_int32),
@@ -80,7 +80,7 @@ class Options(ctypes.Structure):
         ("log_context", ctypes.c_void_p),
         ("report", ctypes.c_char_p),
         ("max_slowdown", ctypes.c_double),
-        ("trainer", ctypes.c_uint64),
+        ("draw_seed", ctypes.c_uint64),
         ("reserve_bytes", ctypes.c_uint64),
         ("saved_bytes", ctypes.c_uint64),
         ("profile", ctypes.c_char_p),
@@ -177,10 +177,10 @@ class Steps(ctypes.Structure):
     ]
 
 
-class RoomNeed(ctypes.Structure):
+class ExchangeNeed(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_uint32),
-        ("rooms", ctypes.c_int32),
+        ("reserved_groups", ctypes.c_int32),
         ("resident", ctypes.c_int32),
         ("kernels", ctypes.c_uint32),
         ("blocks", ctypes.c_uint32),
@@ -195,16 +195,23 @@ _P, _U64, _TEXT = ctypes.c_void_p, ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_s
 _INT = ctypes.POINTER(ctypes.c_int)
 _CALLS = {
     "lull_tasks": _TEXT,
-    "lull_measure_rooms": [ctypes.c_int32, ExchangeFunction, _P, ctypes.c_int32, ctypes.POINTER(RoomNeed), *_TEXT],
+    "lull_measure_reserved_groups": [
+        ctypes.c_int32,
+        ExchangeFunction,
+        _P,
+        ctypes.c_int32,
+        ctypes.POINTER(ExchangeNeed),
+        *_TEXT,
+    ],
     "lull_create": [ctypes.POINTER(Options), ctypes.POINTER(_P)],
     "lull_destroy": [_P],
     "lull_get_mode": [_P, _INT],
     "lull_why_off": [_P, *_TEXT],
-    "lull_quiet": [_P, _U64],
-    "lull_release": [_P],
+    "lull_pause_all": [_P, _U64],
+    "lull_resume_all": [_P],
     "lull_give_back": [_P, _U64, _U64, ctypes.POINTER(_U64)],
     "lull_keep_reserve": [_P, _U64, ctypes.POINTER(_U64)],
-    "lull_drain": [_P, _U64],
+    "lull_wait_all": [_P, _U64],
     "lull_get_counts": [_P, ctypes.POINTER(Counts)],
     "lull_report": [_P, ctypes.c_int, *_TEXT],
     "lull_open": [_P, _P, ctypes.c_char_p, ctypes.POINTER(_U64)],
@@ -214,7 +221,7 @@ _CALLS = {
     "lull_step_number": [_P, _P, _U64],
     "lull_skip_step": [_P],
     "lull_bound_slowdown": [_P, ctypes.c_double],
-    "lull_suppose": [_P, ctypes.c_char_p, ctypes.c_double],
+    "lull_assume_slowdown": [_P, ctypes.c_char_p, ctypes.c_double],
     "lull_get_slowdown": [_P, ctypes.c_char_p, ctypes.POINTER(ctypes.c_double)],
     "lull_get_steps": [_P, ctypes.POINTER(Steps)],
     "lull_submit": [_P, ctypes.c_char_p, ctypes.POINTER(JobOptions), ctypes.POINTER(_P)],

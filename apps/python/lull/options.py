@@ -50,9 +50,9 @@ class Tuning:
 class Options:
     """`tasks`: those whose code is loaded at start, and that have workers in captured graphs, with options that decide
     what is loaded (product:leave=saved;rows=64); None: all. `executor`: "cuda" or "threads"; None: cuda if a device
-    answers. `device`: None: torch's current one, or the first. `rooms`: groups of SMs that workers keep off; None: two,
-    which hold one NCCL kernel, or in a scope none where nothing can arrive. `processors`: at most so many SMs for
-    workers; 0: all that are not kept off.
+    answers. `device`: None: torch's current one, or the first. `reserved_groups`: groups of SMs that workers keep off;
+    None: two, which hold one NCCL kernel, or in a scope none where nothing can arrive. `processors`: at most so many
+    SMs for workers; 0: all that are not kept off.
 
     `memory_limit_bytes`: of the device memory that side tasks take; 0: no limit. `reserve_bytes` of device memory stay
     free for the trainer: below that jobs are evicted, within some 10 ms, and come back when there is room, with the
@@ -63,8 +63,8 @@ class Options:
     `max_slowdown`: by how much training steps may take longer in the mean, as a share: 0.005 is half a per cent; 0: no
     bound. Where waits are bracketed, each step of an optimizer marks one; otherwise, and where a training step has
     several optimizers, call `step` once a step. In captured graphs a mark counts for what the stream replays behind it.
-    `trainer`: a number that all ranks of a trainer share, so that they withhold side work in the same steps. `profile`:
-    file of `lull.profile`: with a bound, a task begins the more carefully the more it costs there.
+    `draw_seed`: a number that all ranks of a trainer share, so that they withhold side work in the same steps.
+    `profile`: file of `lull.profile`: with a bound, a task begins the more carefully the more it costs there.
 
     `checkpoint`: folder where tasks are saved, in a scope each rank's in its own, every `checkpoint_every` seconds and
     at the end; those that the program gives again go on from there. `report`: file for the bubble report, in the format
@@ -74,14 +74,14 @@ class Options:
     tasks: Sequence[str] | None = None
     executor: str | None = None
     device: int | None = None
-    rooms: int | None = None
+    reserved_groups: int | None = None
     processors: int = 0
     memory_limit_bytes: int = 0
     reserve_bytes: int = 0
     saved_bytes: int = 0
     hook_allocator: bool = False
     max_slowdown: float = 0
-    trainer: int = 0
+    draw_seed: int = 0
     profile: str | os.PathLike[str] | None = None
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: float = 60
@@ -96,7 +96,7 @@ class Options:
             executor=one_of("executor", self.executor, _EXECUTORS),
             device=self.device or 0,
             mode=one_of("mode", self.mode, _MODES),
-            rooms=0 if self.rooms is None else (self.rooms or -1),
+            reserved_groups=0 if self.reserved_groups is None else (self.reserved_groups or -1),
             processors=self.processors,
             memory_limit_bytes=bytes_of("memory_limit_bytes", self.memory_limit_bytes),
             reserve_bytes=bytes_of("reserve_bytes", self.reserve_bytes),
@@ -105,7 +105,7 @@ class Options:
             log=heard.CALLBACK,
             report=None if self.report is None else os.fsencode(self.report),
             max_slowdown=self.max_slowdown,
-            trainer=self.trainer,
+            draw_seed=self.draw_seed,
             profile=None if self.profile is None else os.fsencode(self.profile),
             **self.tuning._in_c(),
         )

@@ -21,7 +21,7 @@ def profile(
     pairs: int = 6,
     executor: str | None = None,
     device: int = 0,
-    rooms: int | None = None,
+    reserved_groups: int | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Measures each task alone and in a replayed stage whose longest bubble is as long as `bubbles` say, which takes
@@ -33,8 +33,8 @@ def profile(
         asked += ["--task", task]
     if executor is not None:
         asked += ["--executor", executor]
-    if rooms is not None:
-        asked += ["--rooms", str(rooms)]
+    if reserved_groups is not None:
+        asked += ["--reserved-groups", str(reserved_groups)]
     if out is not None:
         asked += ["--out", os.fspath(out)]
     return _answer(asked)

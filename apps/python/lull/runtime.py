@@ -313,12 +313,12 @@ class Runtime(Made):
         if not self._is_parents:
             check(self._library.lull_bound_slowdown(self._handle, max_slowdown))
 
-    def suppose(self, name: str, slowdown: float) -> None:
+    def assume_slowdown(self, name: str, slowdown: float) -> None:
         """How much longer jobs of that name make a step, until it is known."""
         if "\0" in name:
             raise ArgumentError("a name has no zero byte")
         if not self._is_parents:
-            check(self._library.lull_suppose(self._handle, name.encode(), slowdown))
+            check(self._library.lull_assume_slowdown(self._handle, name.encode(), slowdown))
 
     def slowdown(self, name: str) -> tuple[float, float, float] | None:
         """Of steps in which jobs of that name ran and no others: low end, estimate, high end; None: not known yet."""
@@ -362,18 +362,18 @@ class Runtime(Made):
         check(self._library.lull_give_back(self._handle, wanted, left_ns, ctypes.byref(given)))
         return given.value
 
-    def drain(self, seconds: float | None = None) -> bool:
+    def wait_all(self, seconds: float | None = None) -> bool:
         """True when every job is over, False when the time is; None: it has no end. Somebody must go on to place
         bubbles meanwhile."""
-        return self._is_parents or wait_in_pieces(self._library.lull_drain, self._handle, seconds)
+        return self._is_parents or wait_in_pieces(self._library.lull_wait_all, self._handle, seconds)
 
     @contextlib.contextmanager
-    def quiet(self, seconds: float = 10) -> Iterator[None]:
+    def pause_all(self, seconds: float = 10) -> Iterator[None]:
         """A scope in which none of our blocks works. Raises where that is not reached in so many seconds."""
-        if not self._is_parents and not check(self._library.lull_quiet(self._handle, in_ns(seconds))):
+        if not self._is_parents and not check(self._library.lull_pause_all(self._handle, in_ns(seconds))):
             raise TimedOut(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
         try:
             yield
         finally:
             if not self._is_parents:
-                check(self._library.lull_release(self._handle))
+                check(self._library.lull_resume_all(self._handle))

@@ -98,17 +98,17 @@ class Session:
         if self._waits is not None:
             self._waits.marks_steps = max_slowdown != 0 and not self._marks_steps
 
-    def suppose(self, name: str, slowdown: float) -> None:
+    def assume_slowdown(self, name: str, slowdown: float) -> None:
         """With a bound: how much longer a step is supposed to take, as a share, if jobs of that name run in it, as
         `steps` of an earlier run told. Until it is known they begin the more carefully the more it is. Does nothing
         when off."""
         if self._runtime is not None:
-            self._runtime.suppose(name, slowdown)
+            self._runtime.assume_slowdown(name, slowdown)
 
     def slowdown(self, name: str) -> tuple[float, float, float] | None:
         """With a bound: how much longer steps take in which jobs of that name ran and no others, as a share: low end of
-        the 95 % interval, estimate, high end. None: not known yet, or off. The high end is something for `suppose` in
-        the next run."""
+        the 95 % interval, estimate, high end. None: not known yet, or off. The high end is something for
+        `assume_slowdown` in the next run."""
         return None if self._runtime is None else self._runtime.slowdown(name)
 
     def give_back(self, bytes: int, seconds: float = 10) -> int:
@@ -130,9 +130,9 @@ class Session:
         """Whether a job stands ready for a bubble on this stream."""
         return self._runtime is not None and self._runtime.ready(pointer_of(stream))
 
-    def quiet(self, seconds: float = 10) -> AbstractContextManager[None]:
-        """`with side.quiet():` none of our blocks works in it."""
-        return contextlib.nullcontext() if self._runtime is None else self._runtime.quiet(seconds)
+    def pause_all(self, seconds: float = 10) -> AbstractContextManager[None]:
+        """`with side.pause_all():` none of our blocks works in it."""
+        return contextlib.nullcontext() if self._runtime is None else self._runtime.pause_all(seconds)
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
@@ -240,8 +240,8 @@ class Session:
             self._waits.install()
 
     def _completed(self, options, torch):
-        """The options with what the process decides: device, rooms, and this rank's own files. And what is to be said
-        when something arrives where no rooms are kept."""
+        """The options with what the process decides: device, reserved groups, and this rank's own files. And what
+        is to be said when something arrives where no groups are reserved."""
         chosen: dict[str, Any] = {}
         if options.device is None:
             has_one = torch is not None and torch.cuda.is_available()
@@ -256,7 +256,7 @@ class Session:
             if not os.fspath(options.checkpoint):
                 raise ArgumentError("checkpoint is empty: leave it out, or name a folder")
             chosen["checkpoint"] = own_file(options.checkpoint, torch)
-        chosen["rooms"], too_late = arrivals.rooms_for(options.rooms)
+        chosen["reserved_groups"], too_late = arrivals.reserved_groups_for(options.reserved_groups)
         return dataclasses.replace(options, **chosen), too_late
 
     def _off(self, why):
@@ -326,7 +326,7 @@ def harvest(
     Every wait for point-to-point work of torch.distributed is a bubble (`bracket_waits`), and `lull.bubble` places
     others. A task of a shared library is "./libmine.so:mine,size=8". All is as it was when the scope ends, however it
     does; jobs that have not finished by then are cancelled, the results of those that have are written. What can be
-    asked for: lull.Options. Open the scope after init_process_group, so that rooms are kept for what arrives.
+    asked for: lull.Options. Open the scope after init_process_group, so that reserved groups are kept for what arrives.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe in

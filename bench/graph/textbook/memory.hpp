@@ -36,7 +36,7 @@ class device_array {
   }
 
  private:
-  device_memory memory_;
+  device_buffer memory_;
   std::size_t count_ = 0;
 };
 

@@ -81,12 +81,12 @@ auto const* maker_of(std::string_view task) {
 }
 
 /// The elements of an array on a machine, as numbers.
-std::vector<std::uint64_t> read(executor& machine, task_array const& from, int shift) {
+std::vector<std::uint64_t> read(executor& executor, task_array const& from, int shift) {
   std::size_t const width = element_bytes(from.array.type);
   std::vector<std::uint64_t> made(from.array.bytes() / width);
   auto const as = [&]<class T>(T) {
     std::vector<T> values(made.size());
-    machine.read(values.data(), from.memory, values.size() * sizeof(T));
+    executor.read(values.data(), from.memory, values.size() * sizeof(T));
     std::transform(values.begin(), values.end(), made.begin(), [shift](T value) { return value >> shift; });
   };
   if (width == sizeof(std::uint64_t)) {
@@ -108,12 +108,12 @@ std::vector<task_textbook> make_textbooks(std::string_view task, csr const& grap
   return maker == nullptr ? textbooks{} : maker->second(graph, values);
 }
 
-void compare(task_textbook const& one, executor& machine, task_owner const& owner) {
+void compare(task_textbook const& one, executor& executor, task_owner const& owner) {
   std::vector<task_array> const arrays = owner.arrays();
   auto const array = std::find_if(arrays.begin(), arrays.end(),
                                   [&one](task_array const& each) { return each.array.name == one.array; });
   if (array == arrays.end()) throw std::runtime_error{one.name + ": the task has no array " + one.array};
-  std::vector<std::uint64_t> const expected = read(machine, *array, one.shift);
+  std::vector<std::uint64_t> const expected = read(executor, *array, one.shift);
   std::vector<std::uint64_t> const found = one.kernels->result();
   if (found.size() != expected.size()) {
     throw std::runtime_error{one.name + " has " + std::to_string(found.size()) + " results, the task " +

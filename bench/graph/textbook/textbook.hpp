@@ -45,6 +45,6 @@ std::vector<task_textbook> make_textbooks(std::string_view task, csr const& grap
 
 /// Compares what a textbook's last run found with what the task has on the machine. Throws std::runtime_error that
 /// names the first element that differs.
-void compare(task_textbook const& one, executor& machine, task_owner const& owner);
+void compare(task_textbook const& one, executor& executor, task_owner const& owner);
 
 }  // namespace lull::bench

@@ -26,16 +26,16 @@ constexpr auto bubble = 200us;         // at least: the host holds it
 double us(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1000; }
 
 /// Runs of each kind in turns for about `time`; the first ones warm up. One that takes a quarter of it is cut short.
-void measure(my_task_owner& owner, lull::executor& machine, std::uint32_t grain, std::chrono::nanoseconds time) {
+void measure(my_task_owner& owner, lull::executor& executor, std::uint32_t grain, std::chrono::nanoseconds time) {
   auto const end = clock_type::now() + time;
   lull::solo_run solo{.finished = true};
   lull::solo_run in_bubbles{.finished = true};
   for (int run = 0; run < 2 || clock_type::now() < end; ++run) {
     owner.reset();
-    lull::solo_run const one = lull::run_to_end(owner, machine, {.grain = grain, .at_most = time / 4});
+    lull::solo_run const one = lull::run_to_end(owner, executor, {.grain = grain, .at_most = time / 4});
     owner.reset();
     lull::solo_run const many =
-        lull::run_to_end(owner, machine, {.bubble = bubble, .grain = grain, .at_most = time / 4});
+        lull::run_to_end(owner, executor, {.bubble = bubble, .grain = grain, .at_most = time / 4});
     if (run == 0) continue;
     solo += one;
     in_bubbles += many;
@@ -62,20 +62,20 @@ int main(int argc, char** argv) try {
   bool const on_gpu = asked == "cuda" || (asked.empty() && lull::why_no_cuda(0).empty());
   lull::executor_options options;
   options.kind = on_gpu ? lull::executor_kind::cuda : lull::executor_kind::threads;
-  options.rooms = 0;
+  options.reserved_groups = 0;
   options.solo = true;
   // one core is for the host, which closes; a drain needs a second block
   if (!on_gpu) options.processors = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1);
-  auto const machine = lull::make_executor(options);
+  auto const executor = lull::make_executor(options);
   my_task_owner owner{std::uint64_t{1} << (on_gpu ? 27 : 22)};  // enough for more than one bubble a run
-  owner.prepare(*machine);
+  owner.prepare(*executor);
   std::printf("on %s; drain: from the first block that sees the close to the last one out\n",
               on_gpu ? "a GPU" : "CPU threads: CPU times");
   std::printf("%5s %14s %14s %10s %8s %10s %10s\n", "grain", "items/s alone", "in bubbles", "chunk µs", "closes",
               "drain p50", "p99 µs");
   std::fflush(stdout);
   for (int left = std::size(grains); std::uint32_t const grain : grains)
-    measure(owner, *machine, grain, std::max<std::chrono::nanoseconds>(1ms, (end - clock_type::now()) / left--));
+    measure(owner, *executor, grain, std::max<std::chrono::nanoseconds>(1ms, (end - clock_type::now()) / left--));
 } catch (std::exception const& problem) {
   std::fprintf(stderr, "my_task_bench: %s\n", problem.what());
   return 1;

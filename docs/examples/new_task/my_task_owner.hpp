@@ -17,9 +17,9 @@ class my_task_owner final : public lull::task_owner {
     for (std::uint64_t i = 0; i < host_.size(); ++i) host_[i] = static_cast<float>(random.below(i, 2001)) / 1000 - 1;
   }
 
-  void prepare(lull::executor& machine) override {
-    in_ = {machine, host_};
-    sums_ = {machine, task().tiles() + 1};
+  void prepare(lull::executor& executor) override {
+    in_ = {executor, host_};
+    sums_ = {executor, task().tiles() + 1};
   }
   lull::job_description describe() const override { return lull::describe(task(), "my_task"); }
   void reset() override { sums_.fill_zero(); }
@@ -43,6 +43,6 @@ class my_task_owner final : public lull::task_owner {
 
   std::uint64_t const values_;
   std::vector<float> host_;  // both vectors, one after the other
-  lull::machine_array<float> in_;
-  lull::machine_array<double> sums_;
+  lull::device_array<float> in_;
+  lull::device_array<double> sums_;
 };

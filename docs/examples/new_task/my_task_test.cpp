@@ -12,13 +12,13 @@ auto const joined =
     lull::join_contract<side_tasks::my_task>("my_task", [] { return std::make_unique<my_task_owner>(50'000); });
 
 TEST(my_task, is_the_sum_of_products_at_sizes_around_a_tile) {
-  auto const machine = lull::make_executor({.kind = lull::executor_kind::threads});
+  auto const executor = lull::make_executor({.kind = lull::executor_kind::threads});
   for (std::uint64_t const values : {std::uint64_t{1}, side_tasks::my_task::tile - 1, side_tasks::my_task::tile,
                                      100 * side_tasks::my_task::tile + 1}) {
     my_task_owner owner{values};
-    owner.prepare(*machine);
+    owner.prepare(*executor);
     EXPECT_FALSE(owner.verify().ok) << "before the run: the verifier sees nothing";
-    EXPECT_TRUE(lull::run_to_end(owner, *machine).finished);
+    EXPECT_TRUE(lull::run_to_end(owner, *executor).finished);
     EXPECT_TRUE(owner.verify().ok) << values << " values: " << owner.verify().message;
   }
 }

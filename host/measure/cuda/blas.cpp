@@ -36,7 +36,7 @@ void square_products::use_size(int size) {
   size_ = size;
   std::uint64_t const count = static_cast<std::uint64_t>(size) * static_cast<std::uint64_t>(size);
   for (std::uint64_t m = 0; m < matrices_.size(); ++m) {
-    matrices_[m] = device_memory{count * 2};
+    matrices_[m] = device_buffer{count * 2};
     fill_random_bf16(stream_, matrices_[m].get(), count, m * count);
   }
 }

@@ -40,7 +40,7 @@ class blas {
   void check(cublasStatus_t status, char const* call) const;
 
   cublas_library cublas_;
-  device_memory workspace_;
+  device_buffer workspace_;
   std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy> handle_;
 };
 
@@ -59,7 +59,7 @@ class square_products {
   cudaStream_t stream_;
   blas blas_;
   int size_ = 0;
-  std::array<device_memory, 3> matrices_;
+  std::array<device_buffer, 3> matrices_;
 };
 
 }  // namespace lull::trainer

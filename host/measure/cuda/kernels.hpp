@@ -15,7 +15,7 @@ struct stamps {
   std::uint64_t khz = 0;  // of an SM that waited, meanwhile; by wait_nccl_shape alone
 };
 
-/// One thread that waits. `stamp`, if any, gets the moment of its end: behind it, a closing edge is due.
+/// One thread that waits. `stamp`, if any, gets the moment of its end, when a closing edge is due.
 void wait_one_thread(cudaStream_t stream, std::uint64_t ns, std::uint64_t* stamp);
 
 /// A wait in the shape of NCCL's own send/receive kernel: 16 blocks in clusters of 4, 640 threads, 96 registers, 104 KB

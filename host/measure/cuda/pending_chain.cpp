@@ -22,8 +22,8 @@ constexpr std::uint64_t max_hold_ns = 100'000'000;  // a launch takes the host s
 pending_chain::pending_chain(int kernels) : kernels_(kernels) {
   if (kernels < 2 || kernels > 950) throw usage_error{"a chain has 2 to 950 kernels, not " + std::to_string(kernels)};
   trainer::load_short_kernels();
-  samples_ = device_memory{values * sizeof(float)};
-  stamps_ = device_memory{sizeof(stamps)};
+  samples_ = device_buffer{values * sizeof(float)};
+  stamps_ = device_buffer{sizeof(stamps)};
   LULL_CUDA(cudaMemset(stamps_.get(), 0, sizeof(stamps)));
   counter_random const random{3, 0};
   std::vector<float> samples(values);

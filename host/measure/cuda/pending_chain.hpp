@@ -50,8 +50,8 @@ class pending_chain {
   int const kernels_;
   std::uint32_t round_ = 0;  // of the word that lets the trainer's stream go: it only grows
   mapped_word go_;           // that word
-  device_memory samples_;
-  device_memory stamps_;
+  device_buffer samples_;
+  device_buffer stamps_;
   cuda_event end_{event_timing::off};
 };
 

@@ -51,7 +51,7 @@ void wait_for_word(stream_handle stream, std::uint32_t* word, std::uint32_t valu
 }
 
 void load_short_kernels() {
-  device_memory const two_words{2 * sizeof(std::uint32_t)};
+  device_buffer const two_words{2 * sizeof(std::uint32_t)};
   LULL_CUDA(cudaMemset(two_words.get(), 0, 2 * sizeof(std::uint32_t)));
   auto* const words = static_cast<std::uint32_t*>(two_words.get());
   stir(nullptr, nullptr, 0, 0, nullptr);

@@ -16,7 +16,7 @@ inline constexpr int stir_threads = 256;
 /// gets the moment when the first block starts, of the device's clock (%globaltimer, ns); a null `at` takes none.
 void stir(stream_handle stream, float* values, std::uint64_t count, int rounds, std::uint64_t* at);
 
-/// One thread that does nothing, for a wait that must have something behind it.
+/// One thread that does nothing, for a wait that something must follow.
 void nothing(stream_handle stream);
 
 /// One thread that waits until `word`, the device's or the host's, is at least `value`, at most `limit_ns`; adds 1 to

@@ -16,7 +16,7 @@
 namespace lull {
 namespace {
 
-constexpr std::uint64_t head_start_ns = 3'000'000;  // lets the host run ahead of the device
+constexpr std::uint64_t head_start_ns = 3'000'000;  // meanwhile the host enqueues more than the device has begun
 // The worker's blocks are in 4 µs after the opening; 20 µs and a little later.
 constexpr std::uint64_t late_arrival_ns = 25'000;
 constexpr std::uint64_t shortest_late_ns = 100'000;  // a shorter gap has no room for a late arrival
@@ -48,11 +48,11 @@ class cuda_trainer final : public stage_trainer {
     late_.clear();
     iteration_ = 0;
     if (iterations > iteration_capacity_) {
-      iteration_stamps_ = device_memory{iterations * sizeof(iteration_moments)};
+      iteration_stamps_ = device_buffer{iterations * sizeof(iteration_moments)};
       iteration_capacity_ = iterations;
     }
     if (waits > wait_capacity_) {
-      wait_stamps_ = device_memory{waits * sizeof(trainer::stamps)};
+      wait_stamps_ = device_buffer{waits * sizeof(trainer::stamps)};
       wait_capacity_ = waits;
     }
     LULL_CUDA(cudaMemsetAsync(iteration_stamps_.get(), 0, iterations * sizeof(iteration_moments), stream_.get()));
@@ -156,8 +156,8 @@ class cuda_trainer final : public stage_trainer {
   cuda_stream stream_;
   std::optional<trainer::square_products> product_;  // made on the device
   std::vector<cuda_event> events_;
-  device_memory iteration_stamps_;
-  device_memory wait_stamps_;
+  device_buffer iteration_stamps_;
+  device_buffer wait_stamps_;
   std::size_t iteration_capacity_ = 0;
   std::size_t wait_capacity_ = 0;
   std::size_t iterations_ = 0;

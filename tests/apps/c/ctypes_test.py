@@ -18,7 +18,16 @@ class Options(ctypes.Structure):
         ("abi", ctypes.c_uint32),
         *(
             (name, ctypes.c_int32)
-            for name in ("executor", "device", "mode", "launch", "rooms", "processors", "team_width", "armed_ahead_us")
+            for name in (
+                "executor",
+                "device",
+                "mode",
+                "launch",
+                "reserved_groups",
+                "processors",
+                "team_width",
+                "armed_ahead_us",
+            )
         ),
         ("memory_limit_bytes", ctypes.c_uint64),
         ("tasks", ctypes.c_char_p),

@@ -104,9 +104,9 @@ static void options_are_checked(void) {
   options.launch = 2;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->launch");
   options.launch = 0;
-  options.rooms = -2;
-  CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->rooms");
-  options.rooms = 0;
+  options.reserved_groups = -2;
+  CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->reserved_groups");
+  options.reserved_groups = 0;
   options.processors = -1;
   CHECK_FAILS(lull_create(&options, &side), LULL_ERROR_ARGUMENT, "options->processors");
   options.processors = 0;
@@ -159,14 +159,14 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   CHECK_FAILS(lull_step_number(side, stream, 1), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_skip_step(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_bound_slowdown(side, 0), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_suppose(side, "job", 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_assume_slowdown(side, "job", 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_slowdown(side, "job", interval), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_steps(side, &steps), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit(side, "compute", NULL, &made), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_report(side, LULL_FORMAT_TEXT, text, sizeof text, &needed), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_quiet(side, 0), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_release(side), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_drain(side, 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_pause_all(side, 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_resume_all(side), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_wait_all(side, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_destroy(side), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_submit_graph(side, &flag, &graph, &made), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_job_feed(job, 1), LULL_ERROR_HANDLE, "handle");
@@ -213,9 +213,9 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_step(side, NULL), LULL_ERROR_HANDLE, "null");
   CHECK_FAILS(lull_step_number(side, NULL, 1), LULL_ERROR_HANDLE, "null");
   CHECK_FAILS(lull_bound_slowdown(side, 2), LULL_ERROR_ARGUMENT, "max_slowdown is 2");
-  CHECK_FAILS(lull_suppose(side, NULL, 0), LULL_ERROR_ARGUMENT, "name is null");
-  CHECK_FAILS(lull_suppose(side, "job", -1), LULL_ERROR_ARGUMENT, "-1");
-  CHECK_OK(lull_suppose(side, "job", 0.01));
+  CHECK_FAILS(lull_assume_slowdown(side, NULL, 0), LULL_ERROR_ARGUMENT, "name is null");
+  CHECK_FAILS(lull_assume_slowdown(side, "job", -1), LULL_ERROR_ARGUMENT, "-1");
+  CHECK_OK(lull_assume_slowdown(side, "job", 0.01));
   CHECK_FAILS(lull_get_slowdown(side, NULL, interval), LULL_ERROR_ARGUMENT, "name is null");
   CHECK_FAILS(lull_get_slowdown(side, "job", NULL), LULL_ERROR_ARGUMENT, "interval is null");
   CHECK(lull_get_slowdown(side, "job", interval) == LULL_TIMED_OUT);
@@ -285,31 +285,31 @@ static int32_t exchange_that_is_not_called(void* context, void* stream) {
 /* What is refused before the exchange, on any machine. */
 static void room_needs_are_checked(void) {
   static const int32_t no_such_device = 1000;
-  lull_room_need need;
+  lull_exchange_need need;
   char text[256];
   size_t needed = 0;
   memset(&need, 0x55, sizeof need);
   need.size = sizeof need;
-  CHECK_FAILS(
-      lull_measure_rooms(no_such_device, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, &needed),
-      LULL_ERROR_ARGUMENT, "CUDA");
-  CHECK(need.size == sizeof need && need.rooms == 0 && need.shared_bytes == 0 && text[0] == '\0');
-  CHECK_FAILS(lull_measure_rooms(0, NULL, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
+  CHECK_FAILS(lull_measure_reserved_groups(no_such_device, exchange_that_is_not_called, NULL, 1, &need, text,
+                                           sizeof text, &needed),
+              LULL_ERROR_ARGUMENT, "CUDA");
+  CHECK(need.size == sizeof need && need.reserved_groups == 0 && need.shared_bytes == 0 && text[0] == '\0');
+  CHECK_FAILS(lull_measure_reserved_groups(0, NULL, NULL, 1, &need, text, sizeof text, NULL), LULL_ERROR_ARGUMENT,
               "exchange is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 0, &need, text, sizeof text, NULL),
+  CHECK_FAILS(lull_measure_reserved_groups(0, exchange_that_is_not_called, NULL, 0, &need, text, sizeof text, NULL),
               LULL_ERROR_ARGUMENT, "resident is 0: it must be at least 1");
-  CHECK_FAILS(lull_measure_rooms(-1, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
+  CHECK_FAILS(lull_measure_reserved_groups(-1, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
               LULL_ERROR_ARGUMENT, "device is -1");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, NULL, text, sizeof text, NULL),
+  CHECK_FAILS(lull_measure_reserved_groups(0, exchange_that_is_not_called, NULL, 1, NULL, text, sizeof text, NULL),
               LULL_ERROR_ARGUMENT, "need is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 0, NULL), LULL_ERROR_ARGUMENT,
-              "needed is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 8, NULL), LULL_ERROR_ARGUMENT,
-              "text is null");
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, 0, NULL), LULL_ERROR_SIZE,
-              "the buffer has 0");
+  CHECK_FAILS(lull_measure_reserved_groups(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 0, NULL),
+              LULL_ERROR_ARGUMENT, "needed is null");
+  CHECK_FAILS(lull_measure_reserved_groups(0, exchange_that_is_not_called, NULL, 1, &need, NULL, 8, NULL),
+              LULL_ERROR_ARGUMENT, "text is null");
+  CHECK_FAILS(lull_measure_reserved_groups(0, exchange_that_is_not_called, NULL, 1, &need, text, 0, NULL),
+              LULL_ERROR_SIZE, "the buffer has 0");
   need.size = 3;
-  CHECK_FAILS(lull_measure_rooms(0, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
+  CHECK_FAILS(lull_measure_reserved_groups(0, exchange_that_is_not_called, NULL, 1, &need, text, sizeof text, NULL),
               LULL_ERROR_ABI, "sizeof");
 }
 

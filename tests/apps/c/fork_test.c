@@ -14,7 +14,7 @@ static lull_runtime* side;
 static lull_job* job;
 
 static void* drain(void* unused) {
-  CHECK_OK(lull_drain(side, UINT64_MAX));
+  CHECK_OK(lull_wait_all(side, UINT64_MAX));
   return unused;
 }
 
@@ -55,9 +55,9 @@ static void in_child(lull_threads_stream* stream, lull_bubble open) {
   CHECK_FORKED(lull_close(side, open, stream));
   CHECK_FORKED(lull_ready(side, stream, &answer));
   CHECK_FORKED(lull_step(side, stream));
-  CHECK_FORKED(lull_quiet(side, UINT64_MAX));
-  CHECK_FORKED(lull_release(side));
-  CHECK_FORKED(lull_drain(side, UINT64_MAX));
+  CHECK_FORKED(lull_pause_all(side, UINT64_MAX));
+  CHECK_FORKED(lull_resume_all(side));
+  CHECK_FORKED(lull_wait_all(side, UINT64_MAX));
   CHECK_FORKED(lull_get_mode(side, &mode));
   CHECK_FORKED(lull_get_counts(side, &counts));
   CHECK_FORKED(lull_report(side, LULL_FORMAT_TEXT, NULL, 0, &needed));

@@ -88,9 +88,9 @@ static void jobs_are_controlled(void) {
     CHECK(lull_job_wait(endless, MILLISECOND) == LULL_TIMED_OUT);
   }
   CHECK(state_of(endless) == LULL_JOB_PLACED);
-  CHECK(lull_drain(side, 20 * MILLISECOND) == LULL_TIMED_OUT);
+  CHECK(lull_wait_all(side, 20 * MILLISECOND) == LULL_TIMED_OUT);
   CHECK_OK(lull_job_cancel(endless));
-  CHECK_OK(lull_drain(side, 10 * SECOND));
+  CHECK_OK(lull_wait_all(side, 10 * SECOND));
   CHECK_OK(lull_job_wait(endless, 10 * SECOND));
   CHECK(state_of(endless) == LULL_JOB_CANCELLED);
   CHECK_OK(lull_job_resume(endless));
@@ -108,11 +108,11 @@ static void all_is_quiet(void) {
   int i;
 
   CHECK_OK(lull_threads_stream_create(&stream));
-  CHECK_FAILS(lull_release(side), LULL_ERROR_STATE, "no quiet");
-  CHECK_OK(lull_quiet(side, 10 * SECOND));
-  CHECK_OK(lull_quiet(side, 10 * SECOND));
+  CHECK_FAILS(lull_resume_all(side), LULL_ERROR_STATE, "nothing is paused");
+  CHECK_OK(lull_pause_all(side, 10 * SECOND));
+  CHECK_OK(lull_pause_all(side, 10 * SECOND));
   CHECK_OK(lull_submit(side, "compute:items=16,rounds=3", NULL, &job));
-  CHECK_OK(lull_release(side));
+  CHECK_OK(lull_resume_all(side));
   for (i = 0; i < 20; ++i) { /* still quiet: one release is missing */
     lull_bubble bubble = 0;
     CHECK_OK(lull_open(side, stream, "receive", &bubble));
@@ -123,10 +123,10 @@ static void all_is_quiet(void) {
   }
   CHECK_OK(lull_ready(side, stream, &ready));
   CHECK(ready == 0 && state_of(job) == LULL_JOB_QUEUED);
-  CHECK_OK(lull_release(side));
+  CHECK_OK(lull_resume_all(side));
   run_in_bubbles(side, stream, job);
   CHECK(state_of(job) == LULL_JOB_FINISHED);
-  CHECK_FAILS(lull_release(side), LULL_ERROR_STATE, "no quiet");
+  CHECK_FAILS(lull_resume_all(side), LULL_ERROR_STATE, "nothing is paused");
   CHECK_OK(lull_destroy(side));
   CHECK_OK(lull_threads_stream_destroy(stream));
 }

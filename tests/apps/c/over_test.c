@@ -156,7 +156,7 @@ static void jobs_that_never_run_are_off(lull_mode mode) {
   CHECK_OK(lull_submit_graph(side, &stands_for_one, &graph, &jobs[1]));
   CHECK_FAILS(lull_submit(side, "pagerang", NULL, &jobs[0]), LULL_ERROR_ARGUMENT, "known: pagerank");
   CHECK_OK(lull_submit(side, "compute", NULL, &jobs[0]));
-  CHECK_OK(lull_drain(side, 0));
+  CHECK_OK(lull_wait_all(side, 0));
   for (i = 0; i < 2; ++i) {
     CHECK(state_of(jobs[i]) == LULL_JOB_OFF);
     CHECK_OK(lull_job_wait(jobs[i], 0));

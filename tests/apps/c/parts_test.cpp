@@ -17,7 +17,7 @@
 #include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/c/options.hpp>
-#include <lull/apps/c/rooms.hpp>
+#include <lull/apps/c/reserved_groups.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/held_task.hpp>
@@ -45,12 +45,12 @@ std::size_t loaded(char const* tasks) {
 
 TEST(options, say_how_long_a_worker_may_wait) {
   lull_options asked = on_threads();
-  EXPECT_FALSE(read_options(asked).armed_ahead.has_value());
+  EXPECT_FALSE(read_options(asked).tuning.armed_ahead.has_value());
   asked.armed_ahead_us = -1;
-  EXPECT_EQ(read_options(asked).armed_ahead, 0ns);
+  EXPECT_EQ(read_options(asked).tuning.armed_ahead, 0ns);
   for (std::int32_t const us : {1, 250, 1'000'000'000}) {
     asked.armed_ahead_us = us;
-    EXPECT_EQ(read_options(asked).armed_ahead, std::chrono::microseconds{us});
+    EXPECT_EQ(read_options(asked).tuning.armed_ahead, std::chrono::microseconds{us});
   }
   for (std::int32_t const us :
        {-2, std::numeric_limits<std::int32_t>::min(), 1'000'000'001, std::numeric_limits<std::int32_t>::max()}) {
@@ -61,10 +61,10 @@ TEST(options, say_how_long_a_worker_may_wait) {
 
 TEST(options, say_below_which_length_bubbles_are_passed_over) {
   lull_options asked = on_threads();
-  EXPECT_EQ(read_options(asked).min_bubble, default_min_bubble);
+  EXPECT_EQ(read_options(asked).tuning.min_bubble, default_min_bubble);
   for (std::uint64_t const ns : {std::uint64_t{1}, std::uint64_t{100'000}, std::uint64_t{1'000'000'000}}) {
     asked.min_bubble_ns = ns;
-    EXPECT_EQ(read_options(asked).min_bubble, std::chrono::nanoseconds{ns});
+    EXPECT_EQ(read_options(asked).tuning.min_bubble, std::chrono::nanoseconds{ns});
   }
   for (std::uint64_t const ns : {std::uint64_t{1'000'000'001}, std::numeric_limits<std::uint64_t>::max()}) {
     asked.min_bubble_ns = ns;
@@ -76,7 +76,7 @@ TEST(options, say_how_long_before_a_close_side_work_rests) {
   lull_options asked = on_threads();
   for (auto const& [us, found] : {std::pair{0, default_rest_before_close}, {-1, 0ns}, {1, 1us}, {1000, 1ms}}) {
     asked.rest_us = us;
-    EXPECT_EQ(read_options(asked).rest_before_close, found) << us;
+    EXPECT_EQ(read_options(asked).tuning.rest_before_close, found) << us;
   }
   for (std::int32_t const us : {-2, 1001}) {
     asked.rest_us = us;
@@ -111,7 +111,7 @@ TEST(exchange, gets_context_and_stream_and_its_failure_is_told) {
     FAIL() << "it did not throw";
   } catch (refusal const& why) {
     EXPECT_EQ(why.status(), LULL_ERROR_EXCHANGE);
-    EXPECT_STREQ(why.what(), "the exchange returned -7: no rooms were measured");
+    EXPECT_STREQ(why.what(), "the exchange returned -7: no reserved groups were measured");
   }
 }
 
@@ -174,15 +174,15 @@ class held : public testing::Test {
 
 /// lull_submit keeps the runtime's mutex while it allocates and copies.
 TEST_F(held, runtime_is_released_while_a_job_is_submitted) {
-  ASSERT_EQ(lull_quiet(side_, 10'000'000'000), LULL_OK) << lull_error_text();
+  ASSERT_EQ(lull_pause_all(side_, 10'000'000'000), LULL_OK) << lull_error_text();
   {
     std::unique_lock submits{found()->mutex};
-    auto released = std::async(std::launch::async, [this] { return lull_release(side_); });
+    auto released = std::async(std::launch::async, [this] { return lull_resume_all(side_); });
     EXPECT_EQ(released.wait_for(2s), std::future_status::ready) << "it waits for the mutex";
     submits.unlock();
     EXPECT_EQ(released.get(), LULL_OK);
   }
-  EXPECT_EQ(lull_release(side_), LULL_ERROR_STATE);
+  EXPECT_EQ(lull_resume_all(side_), LULL_ERROR_STATE);
   EXPECT_EQ(lull_destroy(side_), LULL_OK);
   EXPECT_EQ(lull_threads_stream_destroy(stream_), LULL_OK);
 }
@@ -195,8 +195,9 @@ TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
     auto const side = found();
     auto job = std::make_unique<held_job>();
     job->side = reinterpret_cast<std::uintptr_t>(side_);
-    job->machine = &side->side->machine();
-    job->hosted = std::make_unique<hosted_job>(*job->machine, hosted_task{test::threads_job(held_task{&began, &goes})});
+    job->executor = &executor_of(*side->side);
+    job->hosted =
+        std::make_unique<hosted_job>(*job->executor, hosted_task{test::threads_job(held_task{&began, &goes})});
     job->hosted->submit([&](job_description what) { return side->side->submit(std::move(what)); });
     side->jobs.push_back(job_table::insert(std::move(job)));
   }
@@ -243,7 +244,7 @@ TEST(jobs, that_are_over_leave_the_machine_as_it_was) {
   ASSERT_EQ(lull_create(&asked, &side), LULL_OK) << lull_error_text();
   ASSERT_EQ(lull_threads_stream_create(&stream), LULL_OK) << lull_error_text();
   auto const free_bytes = [&] {
-    return runtime_table::find(reinterpret_cast<std::uintptr_t>(side))->side->machine().device_free_bytes();
+    return executor_of(*runtime_table::find(reinterpret_cast<std::uintptr_t>(side))->side).device_free_bytes();
   };
   std::uint64_t settled = 0;
   for (int number = 0; number < 300; ++number) {

@@ -34,7 +34,7 @@ struct unmade_call {
 inline constexpr std::array calls_not_made{
     unmade_call{"lull_submit_graph", "is a submission, and needs a CUDA graph"},
     unmade_call{"lull_graph_stream", "makes a stream of a CUDA device"},
-    unmade_call{"lull_measure_rooms", "may wait for its CUDA device"},
+    unmade_call{"lull_measure_reserved_groups", "may wait for its CUDA device"},
 };
 
 /// A call of lull.h, or several.
@@ -122,13 +122,13 @@ class public_calls : public testing::Test {
            return lull_get_mode(side_, &mode);
          }},
         {"lull_why_off", [this] { return with_text([&](auto... text) { return lull_why_off(side_, text...); }); }},
-        {"lull_quiet, lull_release",
+        {"lull_pause_all, lull_resume_all",
          [this] {
-           lull_status const reached = lull_quiet(side_, deadline_ns);
-           return reached == LULL_OK ? lull_release(side_) : reached;
+           lull_status const reached = lull_pause_all(side_, deadline_ns);
+           return reached == LULL_OK ? lull_resume_all(side_) : reached;
          },
          at_once + deadline, in_time},
-        {"lull_release alone", [this] { return lull_release(side_); }, at_once, {LULL_OK, LULL_ERROR_STATE}},
+        {"lull_resume_all alone", [this] { return lull_resume_all(side_); }, at_once, {LULL_OK, LULL_ERROR_STATE}},
         {"lull_give_back",
          [this] {
            std::uint64_t given = 0;
@@ -141,7 +141,7 @@ class public_calls : public testing::Test {
            return lull_keep_reserve(side_, deadline_ns, &given);
          },
          at_once + deadline},
-        {"lull_drain", [this] { return lull_drain(side_, deadline_ns); }, at_once + deadline, in_time},
+        {"lull_wait_all", [this] { return lull_wait_all(side_, deadline_ns); }, at_once + deadline, in_time},
         {"lull_get_counts",
          [this] {
            lull_counts counts{};
@@ -166,7 +166,7 @@ class public_calls : public testing::Test {
          }},
         {"lull_skip_step", [this] { return lull_skip_step(side_); }},
         {"lull_bound_slowdown", [this] { return lull_bound_slowdown(side_, 0.25); }},
-        {"lull_suppose", [this] { return lull_suppose(side_, "watched", 0.01); }},
+        {"lull_assume_slowdown", [this] { return lull_assume_slowdown(side_, "watched", 0.01); }},
         {"lull_get_slowdown",
          [this] {
            double interval[3];

@@ -32,7 +32,7 @@ inline lull_runtime* stalling_runtime(stall& where, lull_options const& asked) {
   runtime_options const read = c::read_options(asked);
   auto made = std::make_unique<c::held_runtime>();
   made->log = read.log;
-  made->side = std::make_unique<runtime>(std::make_unique<stalling_executor>(where, read.machine), read);
+  made->side = std::make_unique<runtime>(std::make_unique<stalling_executor>(where, read.executor), read);
   return c::handle_of<lull_runtime>(c::runtime_table::insert(std::move(made)));
 }
 
@@ -41,16 +41,16 @@ inline lull_job* starving_job(lull_runtime* of, std::string name) {
   auto const side = found(of);
   auto made = std::make_unique<c::held_job>();
   made->side = reinterpret_cast<std::uintptr_t>(of);
-  made->machine = &side->side->machine();
+  made->executor = &executor_of(*side->side);
   made->is_fed = true;
   job_description what = threads_job(starving_task{});
   what.name = std::move(name);
   what.memory = std::make_shared<job_memory>();
   {
     job_memory::scope const its{what.memory};
-    what.keeps = std::make_shared<machine_array<char>>(*made->machine, std::size_t{1} << 20);
+    what.keeps = std::make_shared<device_array<char>>(*made->executor, std::size_t{1} << 20);
   }
-  made->hosted = std::make_unique<hosted_job>(*made->machine, hosted_task{std::move(what)});
+  made->hosted = std::make_unique<hosted_job>(*made->executor, hosted_task{std::move(what)});
   made->hosted->submit([&](job_description described) { return side->side->submit(std::move(described)); });
   std::uint64_t const number = c::job_table::insert(std::move(made));
   std::lock_guard const lock{side->mutex};

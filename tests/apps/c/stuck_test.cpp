@@ -245,13 +245,13 @@ TEST_F(stuck_inside, lull_quiet_that_waits) {
   static std::atomic<bool> goes{false};
   job const held = test::found(side_)->side->submit(test::threads_job(held_task{&began, &goes}));
   ASSERT_TRUE(within_time([this] { return a_bubble(), began.load(); }));
-  begin([this] { return lull_quiet(side_, 60'000'000'000); },
+  begin([this] { return lull_pause_all(side_, 60'000'000'000); },
         [] {
           goes = true;
           goes.notify_all();
         });
   expect_others_to_return(LULL_OK);
-  EXPECT_EQ(lull_release(side_), LULL_OK) << lull_error_text();
+  EXPECT_EQ(lull_resume_all(side_), LULL_OK) << lull_error_text();
 }
 
 /// Threads of the library's that save a job.

@@ -48,19 +48,19 @@ class saved_jobs : public testing::Test {
   outcome run(std::string const& task, std::uint64_t phases, std::chrono::nanoseconds every = 1h,
               at_the_end ends = at_the_end::forgets) {
     task_request const request = parse_task(task, known_tasks());
-    auto const machine = make_executor({.kind = executor_kind::threads});
+    auto const executor = make_executor({.kind = executor_kind::threads});
     auto const owner = entry_of(request).make(request.values);
-    owner->prepare(*machine);
-    checkpoints saves{folder_ / "saved", every, true, request.name, request, *owner, *machine};
+    owner->prepare(*executor);
+    checkpoints saves{folder_ / "saved", every, true, request.name, request, *owner, *executor};
     std::uint64_t first = ~std::uint64_t{0};
     auto const stop = [&](std::span<solo_run const> now) {
       first = std::min(first, now[0].phases);
       return now[0].phases - first >= phases;
     };
-    bool const finished = run_solo(*machine, {{owner->describe(), owner.get(), &saves}}, {.stop = stop})[0].finished;
+    bool const finished = run_solo(*executor, {{owner->describe(), owner.get(), &saves}}, {.stop = stop})[0].finished;
     outcome found{finished, saves.resumed(), {}};
     if (finished && ends == at_the_end::forgets) saves.forget();
-    found.arrays = bytes_of(*owner, *machine);
+    found.arrays = bytes_of(*owner, *executor);
     return found;
   }
 
@@ -68,36 +68,36 @@ class saved_jobs : public testing::Test {
   enum class ends { stopped, finished };
   std::pair<ends, std::vector<outcome>> run_together(std::vector<std::string> const& tasks, std::uint64_t looks,
                                                      std::chrono::nanoseconds every = 1h) {
-    auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+    auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
     std::vector<std::unique_ptr<task_owner>> owners;
     std::vector<std::unique_ptr<checkpoints>> saves;
     std::vector<solo_task> work;
     for (std::string const& each : tasks) {
       task_request const request = parse_task(each, known_tasks());
       task_owner& owner = *owners.emplace_back(entry_of(request).make(request.values));
-      owner.prepare(*machine);
+      owner.prepare(*executor);
       std::string const name = "task-" + std::to_string(work.size());
-      saves.push_back(std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, owner, *machine));
+      saves.push_back(std::make_unique<checkpoints>(folder_ / "saved", every, true, name, request, owner, *executor));
       work.push_back({owner.describe(), &owner, saves.back().get()});
     }
     std::uint64_t asked = 0;
     auto const stop = [&](std::span<solo_run const>) { return asked++ >= looks; };
-    std::vector<solo_run> const runs = run_solo(*machine, work, {.stop = stop});
+    std::vector<solo_run> const runs = run_solo(*executor, work, {.stop = stop});
     std::vector<outcome> found;
     std::vector<ended_task> ended;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       EXPECT_EQ(runs[i].problem, nullptr);
       found.push_back({runs[i].finished, saves[i]->resumed(), {}});
-      if (runs[i].finished) found.back().arrays = bytes_of(*owners[i], *machine);
+      if (runs[i].finished) found.back().arrays = bytes_of(*owners[i], *executor);
       ended.push_back({tasks[i], runs[i].finished ? owners[i].get() : nullptr, {}, saves[i].get()});
     }
     return {finish(ended, results_judged::no).all_finished ? ends::finished : ends::stopped, found};
   }
 
-  static std::vector<std::string> bytes_of(task_owner const& owner, executor& machine) {
+  static std::vector<std::string> bytes_of(task_owner const& owner, executor& executor) {
     std::vector<std::string> found;
     for (task_array const& each : owner.arrays()) {
-      machine.read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
+      executor.read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
     }
     return found;
   }

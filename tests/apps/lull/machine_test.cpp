@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Machine, HostIsReadFromProcAndEtc) {
+TEST(Block, HostIsReadFromProcAndEtc) {
   fs::path const root = fs::path(testing::TempDir()) / ("lull_machine_test_" + std::to_string(::getpid()));
   fs::create_directories(root / "proc");
   fs::create_directories(root / "etc");
@@ -31,7 +31,7 @@ TEST(Machine, HostIsReadFromProcAndEtc) {
   EXPECT_FALSE(machine.gpu);
 }
 
-TEST(Machine, WhatCannotBeReadIsNothing) {
+TEST(Block, WhatCannotBeReadIsNothing) {
   machine_description const machine = describe_host("/nonexistent");
   EXPECT_FALSE(machine.cpu);
   EXPECT_FALSE(machine.os);

@@ -15,12 +15,12 @@ report measured(double ratio, double slowdown_percent) {
   report found;
   found.executor = "cuda";
   found.time = "device";
-  found.config.rooms = 2;
+  found.config.reserved_groups = 2;
   found.config.segment_ms = 0.5;
   found.config.tasks = {{"mlp", {{"hidden", "64"}}}};
   found.machine.gpu.emplace().state.power_w = 300;
   found.harvest.ratio = 0.9 * ratio;
-  found.harvest.ratio_without_rooms = ratio;
+  found.harvest.ratio_excluding_reserved = ratio;
   found.harvest.solo_items_per_s = 1234;
   found.harvest.taken_bytes = 5 << 19;
   found.drain_us = {.n = 3, .p50 = 4, .p99 = 9, .p999 = 9, .max = 9};
@@ -52,7 +52,7 @@ TEST(profile, its_json_has_the_machine_once_and_the_lengths_of_each_task) {
   json const read = json::parse(profiles_json(two_lengths()));
   EXPECT_EQ(read["schema"], "lull.profile/1");
   EXPECT_EQ(read["executor"], "cuda");
-  EXPECT_EQ(read["rooms"], 2);
+  EXPECT_EQ(read["reserved_groups"], 2);
   ASSERT_EQ(read["profiles"].size(), 1U);
   json const& profile = read["profiles"][0];
   EXPECT_EQ(profile["task"]["name"], "mlp");
@@ -64,7 +64,7 @@ TEST(profile, its_json_has_the_machine_once_and_the_lengths_of_each_task) {
   json const& first = profile["lengths"][0];
   EXPECT_EQ(first["longest_bubble"], "1ms");
   EXPECT_EQ(first["segment_ms"], 0.5);
-  EXPECT_EQ(first["harvest_ratio_without_rooms"], 0.8);
+  EXPECT_EQ(first["harvest_ratio_excluding_reserved"], 0.8);
   EXPECT_EQ(first["appetite_pct"], 0.25);
   EXPECT_EQ(first["drain_us"]["p99"], 9);
   EXPECT_EQ(first["training"]["ci95_pct"], (json{0.1, 0.3}));

@@ -352,7 +352,7 @@ TEST_F(program, doctor_lists_what_it_looked_at) {
   outcome const found = ask("doctor --json");
   EXPECT_TRUE(found.code == 0 || found.code == 1) << found.text;
   for (char const* what :
-       {"driver", "lazy loading", "connections", "pending waits", "MPS", "profilers", "cluster rooms", "power cap"}) {
+       {"driver", "lazy loading", "connections", "pending waits", "MPS", "profilers", "reserved groups", "power cap"}) {
     EXPECT_NE(found.text.find(what), std::string::npos) << what;
   }
   bool const measured = found.text.find("\"base_us\"") != std::string::npos;

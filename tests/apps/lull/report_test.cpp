@@ -45,7 +45,7 @@ report full_report() {
                    .rest_before_close_us = 10,
                    .iterations = 5,
                    .pairs = 10,
-                   .rooms = 2,
+                   .reserved_groups = 2,
                    .verify = true,
                    .tasks = {{"pagerank", {{"damping", "0.85"}, {"graph", "a,\"b\".el"}}}}};
   result.bubbles = {.count = 200, .harvested = 198, .skipped = 2, .total_ms = 900.5};
@@ -57,7 +57,7 @@ report full_report() {
                      .percent = 0.342,
                      .ci95_percent = interval95{0.2, 0.484}};
   result.harvest.ratio = 0.934;
-  result.harvest.ratio_without_rooms = 0.971;
+  result.harvest.ratio_excluding_reserved = 0.971;
   result.harvest.solo_sm_mhz = 1980;
   result.harvest.bubbles_sm_mhz = 1725.5;
   for (std::size_t i = 0; i < lost_causes; ++i) result.harvest.lost_us[i] = 100.0 * static_cast<double>(i);
@@ -85,22 +85,23 @@ TEST(Report, KeysAreThoseOfTheSchema) {
   EXPECT_EQ(value["interrupted"], true);
   EXPECT_EQ(value["machine"]["gpu"]["clocks"]["sm_mhz"], 1710);
   EXPECT_EQ(value["machine"]["gpu"]["power"]["limit_w"], 700);
-  EXPECT_EQ(value["config"].dump(),
-            R"({"mode":"lull","schedule":"1f1b","stages":4,"microbatches":8,"stage":0,"segment_ms":2.0,)"
-            R"("min_bubble_us":30.0,"rest_before_close_us":10.0,"iterations":5,"pairs":10,"rooms":2,"verify":true,)"
-            R"("tasks":[{"name":"pagerank","options":{"damping":"0.85","graph":"a,\"b\".el"},"library":null}]})");
+  EXPECT_EQ(
+      value["config"].dump(),
+      R"({"mode":"lull","schedule":"1f1b","stages":4,"microbatches":8,"stage":0,"segment_ms":2.0,)"
+      R"("min_bubble_us":30.0,"rest_before_close_us":10.0,"iterations":5,"pairs":10,"reserved_groups":2,"verify":true,)"
+      R"("tasks":[{"name":"pagerank","options":{"damping":"0.85","graph":"a,\"b\".el"},"library":null}]})");
   EXPECT_EQ(value["bubbles"].dump(), R"({"count":200,"harvested":198,"skipped":2,"total_ms":900.5})");
   EXPECT_EQ(value["drain_us"].dump(), R"({"n":198,"p50":2.4,"p99":3.1,"p999":3.3,"max":3.3})");
   EXPECT_EQ(value["start_us"]["p50"], 3.9);
   EXPECT_EQ(value["training"].dump(), R"({"baseline_ms":330.12,"with_side_tasks_ms":331.25,"slowdown_pct":0.342,)"
                                       R"("pairs":10,"ci95_pct":[0.2,0.484]})");
   EXPECT_EQ(value["harvest"]["ratio"], 0.934);
-  EXPECT_EQ(value["harvest"]["ratio_without_rooms"], 0.971);
+  EXPECT_EQ(value["harvest"]["ratio_excluding_reserved"], 0.971);
   EXPECT_EQ(value["harvest"]["alone_sm_mhz"], 1980);
   EXPECT_EQ(value["harvest"]["bubbles_sm_mhz"], 1725.5);
   EXPECT_EQ(value["harvest"]["lost_us"].dump(),
             R"({"start":0.0,"drain":100.0,"host_late":200.0,"too_short":300.0,"no_job":400.0,"starved":500.0,)"
-            R"("phase_wait":600.0,"lease":700.0,"rooms":800.0,"grain":900.0,"held":1000.0,"withheld":1100.0,)"
+            R"("phase_wait":600.0,"lease":700.0,"reserved_groups":800.0,"grain":900.0,"held":1000.0,"withheld":1100.0,)"
             R"("slower":1200.0})");
   EXPECT_EQ(value["steps"].dump(),
             R"({"marked":450,"timed":440,"mean_ms":2.0,"max_slowdown_pct":0.5,"withheld":120,"halved":0,)"
@@ -131,7 +132,7 @@ TEST(Report, WhatWasNotMeasuredIsNullNeverZero) {
   EXPECT_TRUE(value["steps"].is_null());
   EXPECT_TRUE(value["machine"]["gpu"].is_null());
   EXPECT_EQ(value["harvest"]["lost_us"].size(), lost_causes);
-  EXPECT_TRUE(value["harvest"]["lost_us"]["rooms"].is_null());
+  EXPECT_TRUE(value["harvest"]["lost_us"]["reserved_groups"].is_null());
   EXPECT_TRUE(value["drain_us"]["p50"].is_null());
 
   report not_finite;
@@ -189,7 +190,7 @@ lost                    7.80 ms, 0.87 % of the bubbles' time
                         --max-slowdown
   held                  1.00 ms, 0.11 %: workers were kept out
   grain                 0.900 ms, 0.10 %: chunks that were begun and handed back
-  rooms                 0.800 ms, 0.09 %: SMs that are reserved for the trainer
+  reserved_groups       0.800 ms, 0.09 %: SMs that are reserved for the trainer
   lease                 0.700 ms, 0.08 %: a worker's lease was over before the
                         bubble
   phase_wait            0.600 ms, 0.07 %: waiting for a phase's last chunks

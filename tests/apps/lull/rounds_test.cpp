@@ -21,12 +21,12 @@ struct counted {
 
 counted run(std::string const& task) {
   task_request const request = parse_task(task, known_tasks());
-  auto const machine = make_executor({.kind = executor_kind::threads});
+  auto const executor = make_executor({.kind = executor_kind::threads});
   auto const owner = entry_of(request).make(request.values);
-  owner->prepare(*machine);
+  owner->prepare(*executor);
   job_description const job = owner->describe();
   std::uint64_t const most = owner->max_rounds() * job.type.threads.shape.steps;
-  solo_run const done = run_to_end(*owner, *machine);
+  solo_run const done = run_to_end(*owner, *executor);
   EXPECT_TRUE(done.finished) << task;
   return {most, done.phases};
 }

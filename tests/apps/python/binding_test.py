@@ -31,7 +31,7 @@ class TheLibrary(unittest.TestCase):
         types_of |= {"void*": ctypes.c_void_p, "char const*": ctypes.c_char_p, "lull_log": binding.LogFunction}
         types_of |= {"double": ctypes.c_double, "lull_memory*": ctypes.c_void_p}
         options = (binding.Options, binding.JobOptions, binding.GraphOptions)
-        structs = (*options, binding.JobStatus, binding.Counts, binding.RoomNeed, binding.Steps)
+        structs = (*options, binding.JobStatus, binding.Counts, binding.ExchangeNeed, binding.Steps)
         declared = dict(re.findall(r"typedef struct (lull_\w+) \{(.*?)\}", header, re.DOTALL))
         self.assertEqual(len(declared), len(structs))
         for (name, fields), struct in zip(sorted(declared.items()), sorted(structs, key=lambda one: one.__name__)):
@@ -53,14 +53,14 @@ class TheLibrary(unittest.TestCase):
 
     def test_quiet(self):
         with lull.Runtime(executor="threads") as side:
-            with side.quiet():
+            with side.pause_all():
                 pass
             job = side.submit("compute:items=16", priority=3, name="mine")
-            self.assertFalse(side.drain(0.01))
+            self.assertFalse(side.wait_all(0.01))
             job.pause()
             job.resume()
             job.cancel()
-            self.assertTrue(side.drain(10))
+            self.assertTrue(side.wait_all(10))
         side.close()  # a second time
 
     def test_one_that_is_forgotten_is_ended_and_may_say_so(self):

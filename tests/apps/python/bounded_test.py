@@ -21,7 +21,7 @@ class Steps(fake_torch.WithFakeTorch):
             self.torch.optimizer_step()
 
     def test_an_optimizers_step_ends_one_where_there_is_a_bound(self):
-        with lull.harvest(executor="threads", max_slowdown=0.01, trainer=7) as side:
+        with lull.harvest(executor="threads", max_slowdown=0.01, draw_seed=7) as side:
             self.steps(5)
             self.torch.current_device = 1
             self.torch.optimizer_step()  # the current stream is of another device
@@ -33,7 +33,7 @@ class Steps(fake_torch.WithFakeTorch):
             self.assertGreaterEqual(found["total_ns"], 4e6)
             self.assertEqual(found["chance"], 0.2)
             self.assertNotIn("slowdown", found)
-        self.assertEqual((self.created[-1].max_slowdown, self.created[-1].trainer), (0.01, 7))
+        self.assertEqual((self.created[-1].max_slowdown, self.created[-1].draw_seed), (0.01, 7))
         self.assertEqual(side.steps(), {})
         self.assert_restored()
 

@@ -72,9 +72,14 @@ class Modes(unittest.TestCase):
                         self.assertEqual((job.state, job.over, job.rounds()), ("off", True, 0))
                         self.assertEqual((job.wait(), job.wait(0), job.hold(0), job.result()), (True, True, True, ""))
                         self.assertEqual(job.verify(), (False, "the job is off: it never ran"))
-                    with side.bubble("mine", self.stream), side.quiet(), side.suspended():
+                    with side.bubble("mine", self.stream), side.pause_all(), side.suspended():
                         pass
-                    side.step(self.stream), side.skip_step(), side.bound_slowdown(0.01), side.suppose("compute", 0.01)
+                    (
+                        side.step(self.stream),
+                        side.skip_step(),
+                        side.bound_slowdown(0.01),
+                        side.assume_slowdown("compute", 0.01),
+                    )
                     self.assertEqual(side.counts()["opened"], 0 if word == "off" else 1)
                     self.assertEqual((side.counts()["launches"], side.give_back(1)), (0, 0))
                     self.assertIsNone(side.slowdown("compute"))
@@ -276,18 +281,23 @@ class Kinds(unittest.TestCase):
                 side.submit("product:rows=65536,columns=65536,depth=65536,count=65536")
             self.assertNotIsInstance(told.exception, (ValueError, TimeoutError))
             job = side.submit("compute")
-            for call in (lambda: job.wait(-1), lambda: job.wait(float("nan")), lambda: side.drain(-1)):
+            for call in (lambda: job.wait(-1), lambda: job.wait(float("nan")), lambda: side.wait_all(-1)):
                 self.assertRaises(ValueError, call)
-        for wrong in ({"rooms": -3}, {"mode": "perhaps"}, {"reserve_bytes": -1}, {"tuning": lull.Tuning(launch="now")}):
+        for wrong in (
+            {"reserved_groups": -3},
+            {"mode": "perhaps"},
+            {"reserve_bytes": -1},
+            {"tuning": lull.Tuning(launch="now")},
+        ):
             with self.assertRaises(ValueError):
                 lull.Runtime(**{"executor": "threads", **wrong})
-        with self.assertRaisesRegex(TypeError, "room"):
-            lull.harvest(room=2)
+        with self.assertRaisesRegex(TypeError, "reserved_group"):
+            lull.harvest(reserved_group=2)
 
     def test_times(self):
         with lull.Runtime(executor="threads") as side:
-            with mock.patch.object(side._library, "lull_quiet", lambda *_: int(lull.Status.TIMED_OUT)):
-                with self.assertRaises(TimeoutError) as told, side.quiet(0):
+            with mock.patch.object(side._library, "lull_pause_all", lambda *_: int(lull.Status.TIMED_OUT)):
+                with self.assertRaises(TimeoutError) as told, side.pause_all(0):
                     self.fail("it was entered")
             self.assertEqual(
                 (type(told.exception), str(told.exception)), (lull.TimedOut, "workers did not leave within 0 s")

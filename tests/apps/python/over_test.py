@@ -61,13 +61,13 @@ class Over(unittest.TestCase):
 
     def test_memory_goes_where_nobody_looks(self):
         with self.harvest(LARGE) as side:
-            self.train_until(lambda: side._runtime.drain(0))
+            self.train_until(lambda: side._runtime.wait_all(0))
             self.wait_for(lambda: self.is_room(side))
 
     def test_memory_goes_before_other_jobs_are_asked_for_theirs(self):
         for ask in (lambda side: side.give_back(1), lambda side: side._runtime.keep_reserve()):
             with mock.patch.object(job_keeper, "LOOK_S", 1000), self.harvest(LARGE) as side:
-                self.train_until(lambda: side._runtime.drain(0))
+                self.train_until(lambda: side._runtime.wait_all(0))
                 self.assertFalse(self.is_room(side))
                 ask(side)
                 self.assertTrue(self.is_room(side))

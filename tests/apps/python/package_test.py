@@ -318,7 +318,7 @@ class Forks(fake_torch.WithFakeTorch):
         side = scopes.enter_context(lull.harvest("compute:items=16", executor="threads"))
         bare = scopes.enter_context(lull.Runtime(executor="threads"))
         job = bare.submit("compute:items=16")
-        for scope in (side.quiet(), bare.quiet(), side.suspended(), side.bubble("open", self.stream)):
+        for scope in (side.pause_all(), bare.pause_all(), side.suspended(), side.bubble("open", self.stream)):
             scopes.enter_context(scope)
         pointer = self.stream.__index__()
         bubble = bare.open(b"open", pointer)
@@ -339,14 +339,14 @@ class Forks(fake_torch.WithFakeTorch):
                 bare.report(),
                 bare.ready(pointer),
                 bare.open(b"x", pointer),
-                bare.drain(9),
+                bare.wait_all(9),
                 job.state,
             ]
             bare.close_bubble(bubble, pointer)
             for refused in (job.cancel, job.result, lambda: job.wait(9), lambda: bare.submit("compute")):
                 with self.assertRaisesRegex(lull.Error, "forked"):
                     refused()
-            with side.quiet(), bare.quiet(), lull.bubble("x", self.stream):
+            with side.pause_all(), bare.pause_all(), lull.bubble("x", self.stream):
                 self.group().recv([fake_torch.Tensor()], 1, 0).wait()
             self.stream.synchronize()
             scopes.close()

@@ -50,10 +50,10 @@ class Profiles(unittest.TestCase):
         with lull.harvest(
             executor="threads", max_slowdown=0.01, profile=self.folder / "p.json", bracket_waits=False
         ) as side:
-            side.suppose("my own", 0.001)
+            side.assume_slowdown("my own", 0.001)
             with self.assertRaisesRegex(lull.Error, "my own"):
-                side.suppose("my own", -1)
-        side.suppose("my own", 0.001)  # when it is over
+                side.assume_slowdown("my own", -1)
+        side.assume_slowdown("my own", 0.001)  # when it is over
 
     def test_one_that_is_supposed_tame_begins_sooner(self):
         with lull.harvest(
@@ -61,7 +61,7 @@ class Profiles(unittest.TestCase):
         ) as side:
             self.assertEqual(side.steps()["chance"], 0.2)
             self.assertIsNone(side.slowdown("compute"))
-            side.suppose("compute", 0.001)
+            side.assume_slowdown("compute", 0.001)
             deadline = time.monotonic() + 60
             while side.steps()["chance"] != 0.5:
                 self.assertLess(time.monotonic(), deadline, side.steps())
@@ -76,7 +76,7 @@ class Profiles(unittest.TestCase):
         with self.assertRaisesRegex(lull.Error, "odd.json: it is not JSON"):
             lull.choose(self.folder / "-odd.json", self.folder / "none.json", reserve_bytes=4e9, max_slowdown=1e-3)
         with self.assertRaisesRegex(lull.Error, "zero byte"), lull.Runtime(executor="threads") as side:
-            side.suppose("a\0b", 0)
+            side.assume_slowdown("a\0b", 0)
         with self.assertRaisesRegex(lull.Error, "can be read"):
             with lull.harvest(executor="threads", profile=self.folder / "none.json", bracket_waits=False):
                 pass

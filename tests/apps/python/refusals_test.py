@@ -22,7 +22,7 @@ class Refusals(fake_torch.WithFakeTorch):
                 self.group().recv([fake_torch.Tensor()], 1, 0).wait()
                 self.assertEqual((len(side.counts()), set(side.counts().values())), (21, {0}))
                 self.assertEqual(side.submit("compute").state, "off")
-                with lull.bubble("mine", self.stream), side.quiet():
+                with lull.bubble("mine", self.stream), side.pause_all():
                     pass
         self.assertIn(words, told.output[0])
         self.assertTrue(told.output[0].startswith("WARNING"), told.output)
@@ -160,7 +160,12 @@ class Refusals(fake_torch.WithFakeTorch):
 
     def test_arguments(self):
         at_once = lull.Tuning(launch="now")
-        for wrong in ({"executor": "gpu"}, {"tuning": at_once}, {"rooms": -3}, {"device": 99, "executor": "cuda"}):
+        for wrong in (
+            {"executor": "gpu"},
+            {"tuning": at_once},
+            {"reserved_groups": -3},
+            {"device": 99, "executor": "cuda"},
+        ):
             with self.subTest(wrong), self.assertRaises(lull.Error):
                 with lull.harvest(**{"executor": "threads", **wrong}):
                     self.fail("it was entered")

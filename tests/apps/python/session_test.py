@@ -118,18 +118,18 @@ class Rooms(fake_torch.WithFakeTorch):
     """As the C library takes them: 0: two, -1: none."""
 
     def harvested(self, **options):
-        """The rooms, and what was logged, of a harvest with one wait in it and one after that."""
+        """The reserved groups, and what was logged, of a harvest with one wait in it and one after that."""
         with (
             self.assertLogs("lull", logging.INFO) as told,
             lull.harvest("compute:items=16", executor="threads", **options),
         ):
             for _ in range(2):
                 self.group().recv([fake_torch.Tensor()], 1, 0).wait()
-        return self.created[-1].rooms, [line for line in told.output if "SMs are kept off" in line]
+        return self.created[-1].reserved_groups, [line for line in told.output if "SMs are kept off" in line]
 
     def test_none_where_nothing_can_arrive(self):
-        rooms, (said, warned) = self.harvested()
-        self.assertEqual(rooms, -1)
+        reserved_groups, (said, warned) = self.harvested()
+        self.assertEqual(reserved_groups, -1)
         self.assertEqual(
             said,
             "INFO:lull:no SMs are kept off workers: no process group is initialised, "
@@ -140,38 +140,45 @@ class Rooms(fake_torch.WithFakeTorch):
     def test_two_where_something_can(self):
         self.torch.distributed.is_initialized = lambda: True
         self.torch.distributed.get_rank = lambda: 0
-        rooms, said = self.harvested()
+        reserved_groups, said = self.harvested()
         self.assertEqual(
-            (rooms, said), (0, ["INFO:lull:two groups of SMs are kept off workers: a process group is initialised"])
+            (reserved_groups, said),
+            (0, ["INFO:lull:two groups of SMs are kept off workers: a process group is initialised"]),
         )
 
     def test_two_with_another_transport_or_other_ranks(self):
         with mock.patch.dict(sys.modules, nvshmem=types.ModuleType("nvshmem")):
-            rooms, said = self.harvested()
-        self.assertEqual((rooms, said), (0, ["INFO:lull:two groups of SMs are kept off workers: nvshmem is imported"]))
+            reserved_groups, said = self.harvested()
+        self.assertEqual(
+            (reserved_groups, said), (0, ["INFO:lull:two groups of SMs are kept off workers: nvshmem is imported"])
+        )
         with mock.patch.dict(os.environ, WORLD_SIZE="8"):
-            rooms, said = self.harvested()
-        self.assertEqual((rooms, said), (0, ["INFO:lull:two groups of SMs are kept off workers: WORLD_SIZE is 8"]))
+            reserved_groups, said = self.harvested()
+        self.assertEqual(
+            (reserved_groups, said), (0, ["INFO:lull:two groups of SMs are kept off workers: WORLD_SIZE is 8"])
+        )
         with mock.patch.dict(os.environ, WORLD_SIZE="1"):
             self.assertEqual(self.harvested()[0], -1)
 
     def test_as_many_as_asked_for(self):
         for asked, passed, words in ((0, -1, "no SMs"), (4, 4, "4 group(s) of SMs")):
             with self.subTest(asked):
-                rooms, said = self.harvested(rooms=asked)
-                self.assertEqual((rooms, said), (passed, [f"INFO:lull:{words} are kept off workers: as asked for"]))
+                reserved_groups, said = self.harvested(reserved_groups=asked)
+                self.assertEqual(
+                    (reserved_groups, said), (passed, [f"INFO:lull:{words} are kept off workers: as asked for"])
+                )
 
     def test_without_torch(self):
         with mock.patch.dict(sys.modules):
             del sys.modules["torch"]
             with lull.harvest(executor="threads", bracket_waits=False), lull.bubble("mine", self.stream):
                 pass
-        self.assertEqual(self.created[-1].rooms, -1)
+        self.assertEqual(self.created[-1].reserved_groups, -1)
 
     def test_what_is_observed_is_what_a_harvest_would_have(self):
         with self.assertNoLogs("lull", logging.WARNING), self.observe():
             self.group().recv([fake_torch.Tensor()], 1, 0).wait()
-        self.assertEqual(self.created[-1].rooms, -1)
+        self.assertEqual(self.created[-1].reserved_groups, -1)
 
 
 class LoadedAtStart(fake_torch.WithFakeTorch):

@@ -178,7 +178,7 @@ class WithAScope(Others):
             "step, by number": (lambda: side.step(self.stream, number=1 << 20), 0),
             "skip_step": (side.skip_step, 0),
             "bound_slowdown": (lambda: side.bound_slowdown(0.25), 0),
-            "suppose": (lambda: side.suppose("starving", 0.01), 0),
+            "assume_slowdown": (lambda: side.assume_slowdown("starving", 0.01), 0),
             "slowdown": (lambda: side.slowdown("starving"), 0),
             "steps": (side.steps, 0),
             "counts": (side.counts, 0),
@@ -186,10 +186,10 @@ class WithAScope(Others):
             "ready": (lambda: side.ready(self.stream), 0),
             "mode": (lambda: side.mode, 0),
             "why_off": (lambda: side.why_off, 0),
-            "quiet": (self.a_quiet, SHORT_S),
+            "pause_all": (self.a_quiet, SHORT_S),
             "give_back": (lambda: side.give_back(1 << 20, SHORT_S), SHORT_S),
             "keep_reserve": (lambda: runtime.keep_reserve(SHORT_S), SHORT_S),
-            "drain": (lambda: runtime.drain(SHORT_S), SHORT_S),
+            "wait_all": (lambda: runtime.wait_all(SHORT_S), SHORT_S),
             "lull.tasks": (lull.tasks, 0),
             "lull.named_waits": (self.named_waits, 0),
             "a stream": (self.a_stream, 0),
@@ -219,7 +219,7 @@ class WithAScope(Others):
             pass
 
     def a_quiet(self):
-        with contextlib.suppress(lull.TimedOut), self.side.quiet(SHORT_S):
+        with contextlib.suppress(lull.TimedOut), self.side.pause_all(SHORT_S):
             pass
 
     def named_waits(self):
@@ -295,7 +295,7 @@ class AScope(WithAScope):
         self.assertTrue(self.machine.hangs(EVER_S))
 
         def quiet():
-            with self.side.quiet(EVER_S):
+            with self.side.pause_all(EVER_S):
                 pass
 
         threads = [self.inside(quiet), self.inside(lambda: self.side.give_back(1 << 20, EVER_S))]

@@ -87,7 +87,7 @@ def trained(torch, mode, own_stream, side=None):
 
 def problems_of(torch, mode, own_stream):
     plain, _ = trained(torch, mode, own_stream)
-    with lull.harvest(TASK, executor="cuda", rooms=0, bracket_waits=False) as side:
+    with lull.harvest(TASK, executor="cuda", reserved_groups=0, bracket_waits=False) as side:
         weights, graphs = trained(torch, mode, own_stream, side)
         expected = REPLAYS * len(graphs) * len(SITES)
         replayed = wait_until(lambda: side.counts()["replayed"] >= expected)
@@ -111,7 +111,7 @@ def problems_of_a_cut(torch):
     """A bubble that is opened before a capture and closed in it, and one that is opened in it and closed afterwards:
     both are counted."""
     stream = torch.cuda.Stream()
-    with lull.harvest(TASK, executor="cuda", rooms=0, bracket_waits=False) as side, torch.cuda.stream(stream):
+    with lull.harvest(TASK, executor="cuda", reserved_groups=0, bracket_waits=False) as side, torch.cuda.stream(stream):
         assert wait_until(lambda: side.ready(stream)), "no job stood ready"
         before, inside = lull.bubble("before", stream), lull.bubble("inside", stream)
         graph = torch.cuda.CUDAGraph()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_nccl_capture_test.py: real torch, two GPUs, NCCL: rooms are measured from an exchange of the ranks, then
-`torch.cuda.graph` captures that exchange in each error mode while its waits are bubbles of a harvest. What arrives
+"""torch_nccl_capture_test.py: real torch, two GPUs, NCCL: reserved groups are measured from an exchange of the ranks,
+then `torch.cuda.graph` captures that exchange in each error mode while its waits are bubbles of a harvest. What arrives
 in replays is right, and the counts say what was captured. Exit code 77: it could not be run here."""
 
 import os
@@ -48,9 +48,9 @@ def replayed(torch, exchange, mode):
     torch.cuda.synchronize()
 
 
-def problems_of(torch, dist, rank, mode, rooms):
+def problems_of(torch, dist, rank, mode, reserved_groups):
     exchange = Exchange(torch, dist, rank)
-    with lull.harvest(TASK, executor="cuda", rooms=rooms) as side:
+    with lull.harvest(TASK, executor="cuda", reserved_groups=reserved_groups) as side:
         replayed(torch, exchange, mode)
         seen = wait_until(lambda: side.counts()["replayed"] >= REPLAYS)
         counts, state = side.counts(), side.mode
@@ -75,13 +75,13 @@ def rank_main():
     first.send_and_receive()  # connections are made
     torch.cuda.synchronize()
     first.theirs.zero_()
-    need = lull.measure_rooms(first.send_and_receive, resident=2)
+    need = lull.measure_reserved_groups(first.send_and_receive, resident=2)
     torch.cuda.synchronize()
-    failed = need.kernels == 0 or need.rooms < 2 or bool(first.theirs.any())
+    failed = need.kernels == 0 or need.reserved_groups < 2 or bool(first.theirs.any())
     print(f"rank {rank}: {need.text}", flush=True)
     for mode in MODES:
         replayed(torch, Exchange(torch, dist, rank), mode)  # without Lull: torch itself can
-        problems = problems_of(torch, dist, rank, mode, need.rooms)
+        problems = problems_of(torch, dist, rank, mode, need.reserved_groups)
         print(f"rank {rank}, {mode}: {'; '.join(problems) or 'as it should be'}", flush=True)
         failed |= bool(problems)
     dist.barrier()

@@ -16,8 +16,8 @@ class AStepOfItsKind(unittest.TestCase):
     setUp = torch_side_step_test.ASideStep.setUp
     train = torch_side_step_test.ASideStep.train
 
-    def outputs_of(self, asked, rooms=2):
-        with lull.harvest(tasks=[], executor="cuda", rooms=rooms) as side:
+    def outputs_of(self, asked, reserved_groups=2):
+        with lull.harvest(tasks=[], executor="cuda", reserved_groups=reserved_groups) as side:
             job = side.submit(asked)
             self.train(side, lambda: job.wait(0))
             self.assertEqual(job.state, "finished")

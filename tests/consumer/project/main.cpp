@@ -15,7 +15,7 @@ int main() {
   using namespace std::chrono_literals;
   std::vector<std::uint64_t> out(1000);
   lull::threads_stream trainer;
-  lull::runtime side{{.machine = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<squares>()}}};
+  lull::runtime side{{.executor = {.kind = lull::executor_kind::threads}, .tasks = {lull::type_of<squares>()}}};
   lull::job const job = side.submit(squares{out.data(), out.size()}, "squares");
   for (int step = 0; step < 10'000 && job.progress().state != lull::job_state::finished; ++step) {
     {

@@ -32,7 +32,7 @@ class small_betweenness_owner final : public task_owner {
     graph_ = graph_of(path + 8, made, mirror::all);  // nothing leads to the last two
   }
 
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, sources_); }
+  void prepare(executor& executor) override { arrays_.emplace(executor, graph_, sources_); }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_betweenness const task = arrays_.value().task();

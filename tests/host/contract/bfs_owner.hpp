@@ -47,11 +47,11 @@ class searches_owner final : public task_owner {
   searches_owner(csr graph, std::vector<std::uint32_t> sources, std::uint32_t at_once = 1)
       : graph_(std::move(graph)), sources_(std::move(sources)), at_once_(at_once) {}
 
-  void prepare(executor& machine) override {
-    if constexpr (std::is_constructible_v<Arrays, executor&, csr const&, std::vector<std::uint32_t> const&>) {
-      arrays_.emplace(machine, graph_, sources_);
+  void prepare(executor& executor) override {
+    if constexpr (std::is_constructible_v<Arrays, lull::executor&, csr const&, std::vector<std::uint32_t> const&>) {
+      arrays_.emplace(executor, graph_, sources_);
     } else {
-      arrays_.emplace(machine, graph_, sources_, at_once_);
+      arrays_.emplace(executor, graph_, sources_, at_once_);
     }
   }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.

@@ -49,7 +49,7 @@
 namespace lull {
 namespace {
 
-/// A task as the command line makes it, with these options.
+/// Returns a maker of the task as the command line makes it, with these options.
 auto made_by(task_entry (*entry)(), std::vector<std::pair<std::string_view, std::string_view>> given) {
   return [entry, given] {
     task_entry const task = entry();
@@ -68,7 +68,7 @@ void join_shipped(contract_on where) {
   auto const a_tally = [] { return std::make_unique<tally_owner>(); };
   auto const a_compute = made_by(compute_entry, {{"items", "50"}, {"rounds", "3"}, {"fma", "20"}, {"grain", "2"}});
   auto const a_streaming = made_by(streaming_entry, {{"items", "12"}, {"rounds", "4"}});
-  // Deep enough on a GPU to be left within a tile; plain loops on a CPU leave between two rows.
+  // Deep enough to be left within a tile on a GPU; plain loops on a CPU leave between two rows.
   auto const a_product = [&](char const* leave) {
     return where == contract_on::cuda ? made_by(product_entry, {{"rows", "130"},
                                                                 {"columns", "260"},

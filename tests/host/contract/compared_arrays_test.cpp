@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a task held against each other by their arrays.
+// Runs of a task are compared by their arrays.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -13,14 +13,14 @@ namespace {
 
 class arrays : public testing::Test {
  protected:
-  arrays() { owner_.prepare(*machine_); }
+  arrays() { owner_.prepare(*executor_); }
 
-  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 2});
+  std::unique_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads, .processors = 2});
   probe_owner owner_;
 };
 
 TEST_F(arrays, differ_by_name_and_byte) {
-  compared_arrays const all{owner_, *machine_};
+  compared_arrays const all{owner_, *executor_};
   auto expected = all.read();
   EXPECT_EQ(all.difference(expected), "");
   expected[1][9] ^= 4;
@@ -28,9 +28,9 @@ TEST_F(arrays, differ_by_name_and_byte) {
 }
 
 TEST_F(arrays, that_a_run_wrote_are_poisoned) {
-  compared_arrays const all{owner_, *machine_};
+  compared_arrays const all{owner_, *executor_};
   auto const before = all.read();
-  run_to_end(owner_, *machine_);
+  run_to_end(owner_, *executor_);
   auto const after = all.read();
   all.poison(before, after, 0x1a5);
   auto const poisoned = all.read();
@@ -42,12 +42,12 @@ TEST_F(arrays, that_a_run_wrote_are_poisoned) {
 }
 
 TEST_F(arrays, of_another_owner_are_written_where_they_fit) {
-  compared_arrays const first{owner_, *machine_};
-  run_to_end(owner_, *machine_);
+  compared_arrays const first{owner_, *executor_};
+  run_to_end(owner_, *executor_);
   compared_arrays::contents const saved = first.read();
   probe_owner second;
-  second.prepare(*machine_);
-  compared_arrays const all{second, *machine_};
+  second.prepare(*executor_);
+  compared_arrays const all{second, *executor_};
   ASSERT_TRUE(all.fit(saved));
   all.write(saved);
   EXPECT_EQ(all.difference(saved), "");

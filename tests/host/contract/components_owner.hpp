@@ -19,8 +19,8 @@ namespace lull {
 /// reaches what large ones do.
 using small_components = basic_components<64, 16, 32>;
 
-/// It over a graph with a component that is deep, one with a hub over many tiles, cliques that only the last pass
-/// joins, self-loops, duplicates, isolated vertices, and a last group and a last tile that are not full.
+/// Connected components of a graph with a deep component, one with a hub over many tiles, cliques that only the last
+/// pass joins, self-loops, duplicates, isolated vertices, and a last group and a last tile that are not full.
 class small_components_owner final : public task_owner {
  public:
   explicit small_components_owner(edge_directions directions) : directions_(directions) {
@@ -30,7 +30,7 @@ class small_components_owner final : public task_owner {
     graph_ = graph_of(197, made, directions == edge_directions::both ? mirror::all : mirror::none);
   }
 
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, directions_, 2); }
+  void prepare(executor& executor) override { arrays_.emplace(executor, graph_, directions_, 2); }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_components const task = arrays_.value().task();

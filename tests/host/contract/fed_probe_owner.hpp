@@ -14,7 +14,7 @@
 
 namespace lull {
 
-/// Writes a row into a place of the probe's as soon as the one before is done. Rows that were fed and not taken up are
+/// Writes a row into a place of the probe's as soon as the row before is done. Rows that were fed and not read yet are
 /// a part of its state, too.
 class fed_probe_owner final : public task_owner {
  public:
@@ -22,10 +22,10 @@ class fed_probe_owner final : public task_owner {
 
   explicit fed_probe_owner(feeds how = feeds::all, bool hasty = false) : how_(how), hasty_(hasty) {}
 
-  void prepare(executor& machine) override {
-    machine_ = &machine;
-    input_ = {machine, fed_probe::places * fed_probe::items};
-    results_ = {machine, fed_probe::items};
+  void prepare(executor& executor) override {
+    executor_ = &executor;
+    input_ = {executor, fed_probe::places * fed_probe::items};
+    results_ = {executor, fed_probe::items};
   }
   job_description describe() const override {
     return lull::describe(fed_probe{input_.data(), results_.data(), rounds, hasty_}, "fed_probe");
@@ -47,8 +47,8 @@ class fed_probe_owner final : public task_owner {
         std::this_thread::sleep_for(std::chrono::microseconds{50});
       }
       std::vector<std::uint64_t> const row = row_of(round);
-      machine_->write(input_.data() + round % fed_probe::places * fed_probe::items, row.data(),
-                      row.size() * sizeof row[0]);
+      executor_->write(input_.data() + round % fed_probe::places * fed_probe::items, row.data(),
+                       row.size() * sizeof row[0]);
       about.feed(round + 1);
       if (how_ == feeds::one_and_throws) throw std::runtime_error{"the file is torn"};
     }
@@ -76,9 +76,9 @@ class fed_probe_owner final : public task_owner {
 
   feeds const how_;
   bool const hasty_;
-  executor* machine_ = nullptr;
-  machine_array<std::uint64_t> input_;
-  machine_array<std::uint64_t> results_;
+  executor* executor_ = nullptr;
+  device_array<std::uint64_t> input_;
+  device_array<std::uint64_t> results_;
 };
 
 }  // namespace lull

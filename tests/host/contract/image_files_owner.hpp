@@ -36,7 +36,7 @@ class image_files_owner final : public task_owner {
     inner_ = entry_.make(values);
   }
 
-  void prepare(executor& machine) override { inner_->prepare(machine); }
+  void prepare(executor& executor) override { inner_->prepare(executor); }
   job_description describe() const override { return inner_->describe(); }
   void reset() override {
     inner_->reset();

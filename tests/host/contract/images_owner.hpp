@@ -31,8 +31,8 @@ inline std::unique_ptr<task_owner> small_images() {
       bool const grows = channels % 3 == 0;
       add({23, 11, channels, bits}, grows ? 31 : 7, grows ? 17 : 5);
     }
-    // In rows that begin at whole words. Where Lanczos leaves next to no alpha, the colours are anybody's: they are
-    // divided by it.
+    // In rows that begin at whole words. If Lanczos leaves almost no alpha, the colours are arbitrary: they are divided
+    // by it.
     for (std::uint8_t channels = 1; channels <= 4; ++channels) {
       if (filter == image_filter::lanczos3 && channels % 2 == 0) continue;
       add({24, 14, channels, 8}, 13, 5);

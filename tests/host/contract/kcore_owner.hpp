@@ -18,7 +18,7 @@ namespace lull {
 /// Core numbers in items of 16 edges and 128 places, over a graph whose levels are of all kinds.
 class small_kcore_owner final : public task_owner {
  public:
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_); }
+  void prepare(executor& executor) override { arrays_.emplace(executor, graph_); }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_kcore const task = arrays_.value().task();

@@ -21,12 +21,12 @@ class small_mlp_owner final : public task_owner {
  public:
   explicit small_mlp_owner(mlp_precision precision = mlp_precision::fp32) { settings_.precision = precision; }
 
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     counter_random const random{3, 0};
     training_ = table(random, 0, 75);
     held_out_ = table(random, 10'000, 29);
     first_ = first_layers(std::vector<std::uint32_t>{9, 40, 34, 3}, 5);
-    arrays_.emplace(machine, first_, training_, held_out_, settings_);
+    arrays_.emplace(executor, first_, training_, held_out_, settings_);
   }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite gives a job to one new owner after the other: what an owner does not declare is found by that alone.
+// The suite gives a job to one new owner after another: only that finds state that an owner does not declare.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,11 +19,11 @@ namespace {
 
 template <class Task, class Make>
 std::string violation_of(Make const& make, int width, contract_effort const& effort = {}) {
-  threads_executor machine{{.kind = executor_kind::threads, .processors = width == 1 ? 3 : 2, .team_width = width}};
-  return contract_violation(under_contract<Task>("mutant", make), machine, effort);
+  threads_executor executor{{.kind = executor_kind::threads, .processors = width == 1 ? 3 : 2, .team_width = width}};
+  return contract_violation(under_contract<Task>("mutant", make), executor, effort);
 }
 
-/// All other checks of the suite pass, and this one does not.
+/// Expects that all other checks of the suite pass, and this one fails.
 template <class Task, class Make>
 void expect_found_between_owners(Make const& make, int width) {
   EXPECT_EQ(violation_of<Task>(make, width, {.owners = 1}), "");
@@ -63,7 +63,7 @@ TEST(undeclared_input, is_found) {
   expect_found_between_owners<fed_probe>(make, 4);
 }
 
-/// Of two kinds: the first, and all later ones.
+/// Runs the suite with two kinds of owner: the first, and all later ones.
 std::string violation_of_changing(std::vector<std::uint64_t> first, std::vector<std::uint64_t> later) {
   bool made = false;
   return violation_of<probe_task>(

@@ -20,8 +20,8 @@ namespace lull {
 /// large ones do.
 using small_pagerank = basic_pagerank<16, 4, 32>;
 
-/// A few sweeps of it over a graph with rows that end with a tile and with a block, rows over many blocks, one behind
-/// the other, rows without edges, many rows in a tile, and a last tile that is not full.
+/// A few sweeps over a graph with rows that end with a tile and with a block, adjacent rows over many blocks, rows
+/// without edges, many rows in a tile, and a last tile that is not full.
 class small_pagerank_owner final : public task_owner {
  public:
   small_pagerank_owner() {
@@ -31,9 +31,9 @@ class small_pagerank_owner final : public task_owner {
     graph_ = test::graph_entered_by(entering);
   }
 
-  void prepare(executor& machine) override {
-    arrays_.emplace(machine, graph_, pagerank_settings{.sweeps = 4});
-    max_chain_ = small_pagerank::max_chain(machine.kind() == executor_kind::cuda ? 32 : 4);
+  void prepare(executor& executor) override {
+    arrays_.emplace(executor, graph_, pagerank_settings{.sweeps = 4});
+    max_chain_ = small_pagerank::max_chain(executor.kind() == executor_kind::cuda ? 32 : 4);
   }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {

@@ -21,12 +21,12 @@ class basic_probe_owner : public task_owner {
                              std::vector<std::uint64_t> extents = {17, 1, 0, 30, 2, 9})
       : host_(std::move(extents)), broken_(broken), polls_(polls) {}
 
-  void prepare(executor& machine) override {
-    extents_ = {machine, std::span<std::uint64_t const>{host_.extents}};
-    values_ = {machine, host_.values.size()};
-    runs_ = {machine, host_.runs.size()};
-    errors_ = {machine, 1};
-    advances_ = {machine, host_.advances.size()};
+  void prepare(executor& executor) override {
+    extents_ = {executor, std::span<std::uint64_t const>{host_.extents}};
+    values_ = {executor, host_.values.size()};
+    runs_ = {executor, host_.runs.size()};
+    errors_ = {executor, 1};
+    advances_ = {executor, host_.advances.size()};
   }
   job_description describe() const override {
     Task task;
@@ -68,11 +68,11 @@ class basic_probe_owner : public task_owner {
   probe_arrays host_;
   probe_task::mutant const broken_;
   std::uint32_t const polls_;
-  machine_array<std::uint64_t> extents_;
-  machine_array<std::uint64_t> values_;
-  machine_array<std::uint32_t> runs_;
-  machine_array<std::uint64_t> errors_;
-  machine_array<std::uint64_t> advances_;
+  device_array<std::uint64_t> extents_;
+  device_array<std::uint64_t> values_;
+  device_array<std::uint32_t> runs_;
+  device_array<std::uint64_t> errors_;
+  device_array<std::uint64_t> advances_;
 };
 
 using probe_owner = basic_probe_owner<probe_task>;

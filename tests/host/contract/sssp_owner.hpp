@@ -33,8 +33,8 @@ class small_sssp_owner final : public task_owner {
     for (float& weight : graph_.weights) weight = (weight - 1) / 8;  // some are 0
   }
 
-  void prepare(executor& machine) override {
-    arrays_.emplace(machine, graph_, graph_.weights, kind_of_weights(graph_), sources_, 2.5);
+  void prepare(executor& executor) override {
+    arrays_.emplace(executor, graph_, graph_.weights, kind_of_weights(graph_), sources_, 2.5);
   }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {

@@ -16,12 +16,12 @@ namespace lull {
 /// Verifies the tally by counting one item after the other.
 class tally_owner final : public task_owner {
  public:
-  void prepare(executor& machine) override {
-    counts_ = {machine, tally::bins};
-    least_ = {machine, 1};
-    most_ = {machine, 1};
-    winner_ = {machine, 1};
-    mixed_ = {machine, tally::bins};
+  void prepare(executor& executor) override {
+    counts_ = {executor, tally::bins};
+    least_ = {executor, 1};
+    most_ = {executor, 1};
+    winner_ = {executor, 1};
+    mixed_ = {executor, tally::bins};
   }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
@@ -66,11 +66,11 @@ class tally_owner final : public task_owner {
   std::vector<std::string> write() override { return {}; }
 
  private:
-  machine_array<std::uint32_t> counts_;
-  machine_array<std::int64_t> least_;
-  machine_array<std::int32_t> most_;
-  machine_array<std::uint64_t> winner_;
-  machine_array<std::uint64_t> mixed_;
+  device_array<std::uint32_t> counts_;
+  device_array<std::int64_t> least_;
+  device_array<std::int32_t> most_;
+  device_array<std::uint64_t> winner_;
+  device_array<std::uint64_t> mixed_;
 };
 
 }  // namespace lull

@@ -19,11 +19,11 @@ namespace lull {
 /// what large ones do.
 using small_triangles = basic_triangles<32, 8, 16, 32>;
 
-/// It over a graph with rows longer than a list, pairs longer than an item, items of many pairs, hubs that most items
-/// count at, and vertices without edges.
+/// Triangles of a graph with rows longer than a list, pairs longer than an item, items of many pairs, hubs at which
+/// most items count, and vertices without edges.
 class small_triangles_owner final : public task_owner {
  public:
-  void prepare(executor& machine) override { arrays_.emplace(machine, graph_, 2); }
+  void prepare(executor& executor) override { arrays_.emplace(executor, graph_, 2); }
   /// Without a type: the suite runs the task wrapped, and knows the type of that.
   job_description describe() const override {
     small_triangles const task = arrays_.value().task();

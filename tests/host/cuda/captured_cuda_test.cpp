@@ -36,7 +36,7 @@ class captured_on_cuda : public testing::Test {
   void start(runtime_mode mode = runtime_mode::on, std::vector<task_type> types = {type_of<probe_task>()}) {
     side_.reset();
     side_ = std::make_unique<runtime>(runtime_options{
-        .machine = {.kind = executor_kind::cuda}, .mode = mode, .tasks = std::move(types), .log = log_.function()});
+        .executor = {.kind = executor_kind::cuda}, .mode = mode, .tasks = std::move(types), .log = log_.function()});
   }
   void bubbles(cudaStream_t stream, std::uint64_t ns, std::string const& name, int count = 3) {
     for (int i = 0; i < count; ++i) {
@@ -64,7 +64,7 @@ class captured_on_cuda : public testing::Test {
     return cuda_graph{graph};
   }
   static bool is_over(job const& task) { return task.wait(0ns); }
-  /// Many in flight at once.
+  /// Keeps many replays in flight at once.
   void replay(std::vector<cudaGraphExec_t> const& all, std::function<bool()> const& done, int most = 200'000) {
     for (int i = 0; i < most && !done(); ++i) {
       LULL_CUDA(cudaGraphLaunch(all[static_cast<std::size_t>(i) % all.size()], stream_.get()));
@@ -72,9 +72,9 @@ class captured_on_cuda : public testing::Test {
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   }
-  /// A job of its own, done in replays of what was given.
+  /// Runs a job to its end in replays of these graphs.
   void works(std::vector<cudaGraphExec_t> const& all) {
-    device_probe probe{side_->machine(), {5000, 1, 0, 170, 30'000, 2}};
+    device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30'000, 2}};
     job task = side_->submit(probe.task());
     replay(all, [&] { return is_over(task); });
     ASSERT_TRUE(task.wait(long_enough)) << "phases " << task.progress().phases << ", " << log_;
@@ -123,7 +123,7 @@ TEST_F(captured_on_cuda, capture_in_every_mode_by_another_thread_and_of_a_forked
 TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
   LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
   bubbles(stream_.get(), 30'000, "a");
-  auto probe = std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{5000, 3});
+  auto probe = std::make_unique<device_probe>(executor_of(*side_), std::vector<std::uint64_t>{5000, 3});
   job const task = side_->submit(probe->task());
   bubbles(stream_.get(), 30'000, "b");
   cuda_graph const graph = ended();
@@ -134,8 +134,8 @@ TEST_F(captured_on_cuda, submitting_inside_a_global_capture_does_not_spoil_it) {
 TEST_F(captured_on_cuda, workers_of_types_without_a_job_make_way) {
   start(runtime_mode::on, {type_of<compute_task>(), type_of<streaming_task>()});
   constexpr std::uint64_t tiles = 1 << 10;
-  machine_array<float> const from{side_->machine(), tiles * streaming_task::tile};
-  machine_array<float> const to{side_->machine(), tiles * streaming_task::tile};
+  device_array<float> const from{side_->memory(), tiles * streaming_task::tile};
+  device_array<float> const to{side_->memory(), tiles * streaming_task::tile};
   job task = side_->submit(streaming_task{from.data(), to.data(), tiles, std::uint64_t{1} << 38}, "copy");
   cuda_graph const graph = capture(2'000'000, "long");
   for (int i = 0; i < 20; ++i) {
@@ -175,7 +175,7 @@ TEST_F(captured_on_cuda, clones_second_instances_and_updates_share_and_give_up_s
 }
 
 TEST_F(captured_on_cuda, gates_of_graphs_that_are_gone_are_used_again) {
-  // far more captures than gates; each graph is replayed while the next is captured
+  // Far more captures than gates; each graph replays while the next is captured.
   cuda_graph before;
   for (int i = 0; i < 300; ++i) {
     cuda_graph now = capture(5'000);
@@ -194,15 +194,15 @@ TEST_F(captured_on_cuda, control_during_ten_thousand_replays_loses_nothing) {
   std::atomic<bool> controlled{false};
   std::thread controller{[&] {
     for (int round = 0; round < 24; ++round) {
-      device_probe probe{side_->machine(), {300'000, 40, 200'000, 1}};
+      device_probe probe{executor_of(*side_), {300'000, 40, 200'000, 1}};
       job task = side_->submit(probe.task());
       task.pause();
       if (round % 3 == 0) {
-        EXPECT_TRUE(side_->quiet(long_enough));
+        EXPECT_TRUE(side_->pause_all(long_enough));
         std::uint64_t const before = probe.ran();
         std::this_thread::sleep_for(1ms);
         EXPECT_EQ(probe.ran(), before);
-        side_->release();
+        side_->resume_all();
       }
       task.resume();
       std::this_thread::sleep_for(std::chrono::milliseconds{round});
@@ -223,7 +223,7 @@ TEST_F(captured_on_cuda, control_during_ten_thousand_replays_loses_nothing) {
 
 TEST_F(captured_on_cuda, the_runtime_may_go_while_a_graph_is_replayed) {
   auto graph = std::make_unique<cuda_graph>(capture(50'000));
-  auto probe = std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{1u << 22});
+  auto probe = std::make_unique<device_probe>(executor_of(*side_), std::vector<std::uint64_t>{1u << 22});
   job task = side_->submit(probe->task());
   replay(
       {graph->executable()}, [] { return false; }, 200);
@@ -276,7 +276,7 @@ TEST_F(captured_on_cuda, an_open_that_is_never_closed_ends_with_the_lease) {
   side_->open(stream_.get(), site{"open"});
   trainer::wait_one_thread(stream_.get(), 10'000, nullptr);
   cuda_graph const graph = ended();
-  device_probe probe{side_->machine(), {1u << 22}};
+  device_probe probe{executor_of(*side_), {1u << 22}};
   job task = side_->submit(probe.task());
   replay(
       {graph.executable()}, [] { return false; }, 2);  // comes back: a lease each
@@ -286,7 +286,7 @@ TEST_F(captured_on_cuda, an_open_that_is_never_closed_ends_with_the_lease) {
 
 TEST_F(captured_on_cuda, replays_and_plain_bubbles_share_a_job) {
   cuda_graph const graph = capture(30'000);
-  device_probe probe{side_->machine(), {50'000, 1, 50'000}};
+  device_probe probe{executor_of(*side_), {50'000, 1, 50'000}};
   job const task = side_->submit(probe.task());
   for (int i = 0; i < 20'000 && !is_over(task); ++i) {
     LULL_CUDA(cudaGraphLaunch(graph.executable(), stream_.get()));
@@ -305,7 +305,7 @@ TEST_F(captured_on_cuda, the_shape_of_nccl_finds_room_in_a_graph) {
     trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr);
   }
   cuda_graph const graph = ended();
-  device_probe probe{side_->machine(), {1u << 22}};
+  device_probe probe{executor_of(*side_), {1u << 22}};
   job task = side_->submit(probe.task());
   std::uint64_t lease_blocks = 0;
   std::uint64_t worked = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edges inside captures that others began, on a stream that is harvested plain before and after: on a real device.
+// Edges inside captures that other code began, on a stream that is harvested plain before and after: on a real device.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -30,12 +30,12 @@ class captured_edges_on_cuda : public testing::Test {
     trainer::load();
     stream_ = cuda_stream{0};
     side_ = std::make_unique<runtime>(runtime_options{
-        .machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = log_.function()});
+        .executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = log_.function()});
   }
   bubble_id open(char const* where) { return side_->open(stream_.get(), site{where}); }
   void close(bubble_id id) { side_->close(id, stream_.get()); }
   void wait() { trainer::wait_one_thread(stream_.get(), 50'000, nullptr); }
-  /// As a trainer's step: it does not know whether it is captured.
+  /// One step of a trainer, which does not know whether it is captured.
   void step() {
     for (char const* const where : {"first", "second"}) {
       {
@@ -72,7 +72,7 @@ class captured_edges_on_cuda : public testing::Test {
 };
 
 TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_turns_on_one_stream) {
-  device_probe probe{side_->machine(), {200'000, 1, 200'000}};
+  device_probe probe{executor_of(*side_), {200'000, 1, 200'000}};
   job const task = side_->submit(probe.task());
   std::vector<cuda_graph> graphs;
   for (cudaStreamCaptureMode const mode : modes) {
@@ -95,22 +95,22 @@ TEST_F(captured_edges_on_cuda, warm_up_steps_and_captures_in_every_mode_take_tur
       0U);
 }
 
-/// What the dispatcher and other threads of the program do meanwhile must not spoil the capture: it collects plain
-/// bubbles, reads graphs, moves jobs into their places and out of them.
+/// The dispatcher and other threads of the program must not spoil the capture: they collect plain bubbles, read graphs,
+/// move jobs into their places and out of them.
 TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_every_mode) {
   cuda_stream const other{0};
   for (cudaStreamCaptureMode const mode : modes) {
-    device_probe probe{side_->machine(), {1U << 22}};
+    device_probe probe{executor_of(*side_), {1U << 22}};
     job task = side_->submit(probe.task());
     for (int warm_up = 0; warm_up < 20; ++warm_up) step();  // not yet collected when the capture begins
     begin(mode);
     bubble_id const id = open("first");
     wait();
     std::thread{[&] {
-      EXPECT_TRUE(side_->quiet(long_enough));
-      side_->release();
+      EXPECT_TRUE(side_->pause_all(long_enough));
+      side_->resume_all();
       task.pause();
-      device_probe second{side_->machine(), {5'000}};
+      device_probe second{executor_of(*side_), {5'000}};
       job const meanwhile = side_->submit(second.task());
       for (int i = 0; i < 20'000 && !meanwhile.wait(0ns); ++i) {
         bubble const idle{*side_, other.get(), site{"other"}};
@@ -124,7 +124,7 @@ TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_ev
     }}.join();
     close(id);
     cuda_graph const graph = end();
-    device_probe last{side_->machine(), {5'000, 3}};
+    device_probe last{executor_of(*side_), {5'000, 3}};
     job const in_replays = side_->submit(last.task());
     finish(in_replays, [&] { launch(graph); });
     EXPECT_STREQ(last.wrong(), nullptr);
@@ -134,7 +134,7 @@ TEST_F(captured_edges_on_cuda, jobs_come_and_go_while_a_stream_is_captured_in_ev
 }
 
 TEST_F(captured_edges_on_cuda, bubbles_that_a_capture_cuts_in_two_are_counted_and_the_next_ones_work) {
-  device_probe probe{side_->machine(), {1U << 22}};
+  device_probe probe{executor_of(*side_), {1U << 22}};
   job task = side_->submit(probe.task());
   await_that([&] { return side_->ready(stream_.get()); });
   bubble_id const before = open("cut");
@@ -163,7 +163,7 @@ TEST_F(captured_edges_on_cuda, bubbles_that_a_capture_cuts_in_two_are_counted_an
   task.cancel();
   ASSERT_TRUE(task.wait(long_enough));
   EXPECT_EQ(task.progress().items, probe.ran());
-  device_probe next{side_->machine(), {5'000, 1, 5'000}};
+  device_probe next{executor_of(*side_), {5'000, 1, 5'000}};
   job const after = side_->submit(next.task());
   finish(after, [&] {
     launch(whole);
@@ -189,7 +189,7 @@ TEST_F(captured_edges_on_cuda, a_capture_that_its_owner_spoils_leaves_harvesting
   begin();
   step();
   cuda_graph const next = end();
-  device_probe probe{side_->machine(), {20'000, 1}};
+  device_probe probe{executor_of(*side_), {20'000, 1}};
   job const task = side_->submit(probe.task());
   finish(task, [&] {
     launch(next);

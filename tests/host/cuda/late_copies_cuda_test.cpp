@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer that waits for long, with a kernel behind its wait: with one connection no copy to the device comes through
-// meanwhile. All jobs must be alive afterwards, and do their work. How long it waits: LULL_LATE_WAIT_S, in seconds.
+// A trainer that waits for long, with a kernel after its wait: with one connection no copy to the device comes through
+// meanwhile. All jobs must be alive afterwards, and do their work. LULL_LATE_WAIT_S sets how long it waits, in seconds.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ class host_word {
   std::uint32_t* word_ = nullptr;
 };
 
-/// Run by the test below, in a process of its own for each number of connections.
+/// The test below runs this in a separate process for each number of connections.
 TEST(DISABLED_late_copies, in_this_process) {
   trainer::load();
   std::mutex mutex;
@@ -65,14 +65,14 @@ TEST(DISABLED_late_copies, in_this_process) {
   cuda_stream stream{0};
   host_word word;
   runtime side{
-      {.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
+      {.executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
          std::lock_guard const lock{mutex};
          if (line.find("CUDA_DEVICE_MAX_CONNECTIONS") == line.npos) lines.emplace_back(line);
        }}};
   std::vector<std::unique_ptr<device_probe>> probes;
   auto const probe = [&] {
     std::vector<std::uint64_t> const items(400, 20'000);
-    return probes.emplace_back(std::make_unique<device_probe>(side.machine(), items))->task();
+    return probes.emplace_back(std::make_unique<device_probe>(executor_of(side), items))->task();
   };
   probe_task fed = probe();
   fed.feeds = 1;
@@ -88,7 +88,7 @@ TEST(DISABLED_late_copies, in_this_process) {
   LULL_CUDA(cudaStreamSynchronize(stream.get()));
 
   one_bubble([&] { word.await(stream.get()); });
-  trainer::burst(stream.get(), 132, 512, 100, nullptr);  // what is enqueued now comes behind the trainer's wait
+  trainer::burst(stream.get(), 132, 512, 100, nullptr);  // what is enqueued now comes after the trainer's wait
   std::thread feeder{[&] {
     patient_copies const however_late;  // as Lull's own threads that feed
     for (std::uint64_t n = 1; n <= 400; ++n) hungry.feed(n);
@@ -137,7 +137,7 @@ TEST(DISABLED_late_copies, in_this_process) {
 class late_copies : public testing::TestWithParam<char const*> {};
 
 TEST_P(late_copies, are_no_error) {
-  // not asked here: a process that CUDA has begun in keeps its number of connections
+  // Not asked here: a process that has started CUDA keeps its number of connections.
   std::string const self = "CUDA_DEVICE_MAX_CONNECTIONS=" + std::string{GetParam()} + " timeout 200 /proc/" +
                            std::to_string(getpid()) +
                            "/exe --gtest_also_run_disabled_tests --gtest_filter=DISABLED_late_copies.* --gtest_brief=1";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A side task of a shared library on a real device. The library is linked with a CUDA runtime of its own, and only that
-// one knows its kernels.
+// A side task of a shared library on a real device. The library has its own CUDA runtime, and only that one knows its
+// kernels.
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -38,13 +38,13 @@ class library_on_cuda : public testing::Test {
 };
 
 TEST_F(library_on_cuda, runs_to_its_end_alone_and_in_bubbles) {
-  auto const machine = make_executor({.kind = executor_kind::cuda, .rooms = 0, .solo = true});
+  auto const executor = make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true});
   auto const owner = made(values("100000", "20"));
-  owner->prepare(*machine);
+  owner->prepare(*executor);
   for (solo_run_options const& how : {solo_run_options{}, solo_run_options{.bubble = 50us}}) {
     owner->reset();
     EXPECT_FALSE(owner->verify().ok);
-    EXPECT_TRUE(run_to_end(*owner, *machine, how).finished);
+    EXPECT_TRUE(run_to_end(*owner, *executor, how).finished);
     EXPECT_TRUE(owner->verify().ok);
   }
 }
@@ -52,7 +52,7 @@ TEST_F(library_on_cuda, runs_to_its_end_alone_and_in_bubbles) {
 TEST_F(library_on_cuda, works_in_a_trainer_s_bubbles_and_in_its_graph) {
   trainer::load();
   option_values const given = values("4096", "40");
-  runtime side{{.machine = {.kind = executor_kind::cuda}, .tasks = {task_in(counting, "count_up").type(given)}}};
+  runtime side{{.executor = {.kind = executor_kind::cuda}, .tasks = {task_in(counting, "count_up").type(given)}}};
   cuda_stream const stream{0};
   auto const bubble_in_it = [&] {
     bubble const idle{side, stream.get(), site{"receive"}};
@@ -65,7 +65,7 @@ TEST_F(library_on_cuda, works_in_a_trainer_s_bubbles_and_in_its_graph) {
   cuda_graph const graph{captured};
   for (bool const in_graph : {false, true}) {
     auto const owner = made(given);
-    owner->prepare(side.machine());
+    owner->prepare(executor_of(side));
     job task = side.submit(owner->describe());
     for (int i = 0; i < 100'000 && !task.wait(0ns); ++i) {
       if (in_graph) {

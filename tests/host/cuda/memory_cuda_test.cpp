@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory whose addresses stay while it is away, and a job that it is taken from in the middle of its work.
+// Device memory whose addresses stay while it is away, and a job that loses it in the middle of its work.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -41,7 +41,7 @@ class memory_on_cuda : public testing::Test {
   }
   static std::unique_ptr<runtime> make(std::uint64_t reserve_bytes, std::uint64_t saved_bytes) {
     return std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::cuda, .reserve_bytes = reserve_bytes},
+        runtime_options{.executor = {.kind = executor_kind::cuda, .reserve_bytes = reserve_bytes},
                         .saved_bytes = saved_bytes,
                         .tasks = {type_of<probe_task>()},
                         .log = [](std::string_view line) { ADD_FAILURE() << line; }});
@@ -52,63 +52,63 @@ class memory_on_cuda : public testing::Test {
 
 TEST_F(memory_on_cuda, goes_and_comes_behind_the_same_addresses_while_a_kernel_runs) {
   auto const side = make(0, 0);
-  executor& machine = side->machine();
-  device_guard const here{machine};
+  executor& executor = executor_of(*side);
+  device_guard const here{executor};
   constexpr std::size_t bytes = 1024 * mib;
-  machine_array<std::uint32_t> const array{machine, bytes / 4};
+  device_array<std::uint32_t> const array{executor, bytes / 4};
   std::vector<std::uint32_t> const sevens(1024, 7);
-  machine.write(array.data(), sevens.data(), 4096);
+  executor.write(array.data(), sevens.data(), 4096);
   std::size_t const before = free_bytes();
   trainer::wait_one_thread(stream_.get(), 1'000'000'000, nullptr);
   auto const began = std::chrono::steady_clock::now();
-  bytes_taken const taken = machine.taken_bytes();
+  bytes_taken const taken = executor.taken_bytes();
   EXPECT_GE(taken.now, bytes);
-  machine.withdraw(array.data());
-  EXPECT_EQ(machine.taken_bytes().now, taken.now - bytes);
-  EXPECT_EQ(machine.taken_bytes().most, taken.most);
+  executor.withdraw(array.data());
+  EXPECT_EQ(executor.taken_bytes().now, taken.now - bytes);
+  EXPECT_EQ(executor.taken_bytes().most, taken.most);
   EXPECT_GE(free_bytes() + 128 * mib, before + bytes);
-  machine.withdraw(array.data());
-  EXPECT_GE(machine.device_free_bytes() + 128 * mib, before + bytes);
-  machine.fill_zero(array.data(), bytes);  // it strays, and does no harm
-  machine.restore(array.data());
+  executor.withdraw(array.data());
+  EXPECT_GE(executor.device_free_bytes() + 128 * mib, before + bytes);
+  executor.fill_zero(array.data(), bytes);  // it strays, and does no harm
+  executor.restore(array.data());
   EXPECT_LE(free_bytes(), before);
   EXPECT_LT(std::chrono::steady_clock::now() - began, 500ms);
   EXPECT_EQ(cudaStreamQuery(stream_.get()), cudaErrorNotReady) << "the trainer was not waited for";
-  machine.write(array.data() + bytes / 4 - 1024, sevens.data(), 4096);
+  executor.write(array.data() + bytes / 4 - 1024, sevens.data(), 4096);
   std::vector<std::uint32_t> found(1024);
-  machine.read(found.data(), array.data() + bytes / 4 - 1024, 4096);
+  executor.read(found.data(), array.data() + bytes / 4 - 1024, 4096);
   EXPECT_EQ(found, sevens);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
 }
 
 /// The device is short of whole ranges, however few of their bytes were asked for.
 TEST_F(memory_on_cuda, counts_whole_ranges_and_what_stray_addresses_lead_into) {
-  runtime side{{.machine = {.kind = executor_kind::cuda, .memory_limit_bytes = 64 * mib}}};
-  executor& machine = side.machine();
-  device_guard const here{machine};
-  std::uint64_t const before = machine.taken_bytes().now;
-  std::vector<machine_array<char>> arrays;
-  arrays.emplace_back(machine, mib + 1);
-  EXPECT_EQ(machine.taken_bytes().now - before, device_range::granularity);
-  machine.withdraw(arrays.back().data());
-  EXPECT_EQ(machine.taken_bytes().now - before, stray_memory::small_bytes) << "its addresses lead into that";
-  machine.restore(arrays.back().data());
-  EXPECT_EQ(machine.taken_bytes().now - before, device_range::granularity + stray_memory::small_bytes);
-  EXPECT_THROW(while (arrays.size() < 33) arrays.emplace_back(machine, mib + 1), limit_error);
+  runtime side{{.executor = {.kind = executor_kind::cuda, .memory_limit_bytes = 64 * mib}}};
+  executor& executor = executor_of(side);
+  device_guard const here{executor};
+  std::uint64_t const before = executor.taken_bytes().now;
+  std::vector<device_array<char>> arrays;
+  arrays.emplace_back(executor, mib + 1);
+  EXPECT_EQ(executor.taken_bytes().now - before, device_range::granularity);
+  executor.withdraw(arrays.back().data());
+  EXPECT_EQ(executor.taken_bytes().now - before, stray_memory::small_bytes) << "its addresses lead into that";
+  executor.restore(arrays.back().data());
+  EXPECT_EQ(executor.taken_bytes().now - before, device_range::granularity + stray_memory::small_bytes);
+  EXPECT_THROW(while (arrays.size() < 33) arrays.emplace_back(executor, mib + 1), limit_error);
   EXPECT_GE(arrays.size(), 28U);
-  EXPECT_LE(machine.taken_bytes().now, 64 * mib);
-  EXPECT_LT(machine.free_bytes().bytes, device_range::granularity);
+  EXPECT_LE(executor.taken_bytes().now, 64 * mib);
+  EXPECT_LT(executor.free_bytes().bytes, device_range::granularity);
   arrays.clear();
-  EXPECT_EQ(machine.taken_bytes().now, before + stray_memory::small_bytes);
+  EXPECT_EQ(executor.taken_bytes().now, before + stray_memory::small_bytes);
 }
 
 TEST_F(memory_on_cuda, while_a_stream_is_captured) {
   auto const side = make(0, 0);
-  executor& machine = side->machine();
-  machine_array<char> const array{machine, 64 * mib};
+  executor& executor = executor_of(*side);
+  device_array<char> const array{executor, 64 * mib};
   LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
-  machine.withdraw(array.data());
-  machine.restore(array.data());
+  executor.withdraw(array.data());
+  executor.restore(array.data());
   cudaGraph_t graph = nullptr;
   LULL_CUDA(cudaStreamEndCapture(stream_.get(), &graph));
   LULL_CUDA(cudaGraphDestroy(graph));
@@ -117,9 +117,9 @@ TEST_F(memory_on_cuda, while_a_stream_is_captured) {
 TEST_F(memory_on_cuda, of_the_reserve_is_no_jobs) {
   std::size_t const free = free_bytes();
   auto const side = make(free - 1024 * mib, 0);
-  EXPECT_THROW((machine_array<char>{side->machine(), 2048 * mib}), limit_error);
-  EXPECT_NO_THROW((machine_array<char>{side->machine(), 256 * mib}));
-  EXPECT_LT(side->machine().free_bytes().bytes, 1024 * mib);
+  EXPECT_THROW((device_array<char>{side->memory(), 2048 * mib}), limit_error);
+  EXPECT_NO_THROW((device_array<char>{side->memory(), 256 * mib}));
+  EXPECT_LT(executor_of(*side).free_bytes().bytes, 1024 * mib);
 }
 
 TEST_F(memory_on_cuda, is_taken_from_a_job_again_and_again_and_all_its_items_are_done_once) {
@@ -128,7 +128,7 @@ TEST_F(memory_on_cuda, is_taken_from_a_job_again_and_again_and_all_its_items_are
   std::unique_ptr<device_probe> probe;
   {
     job_memory::scope const its{memory};
-    probe = std::make_unique<device_probe>(side->machine(), std::vector<std::uint64_t>{1U << 21, 40'000, 1U << 21});
+    probe = std::make_unique<device_probe>(executor_of(*side), std::vector<std::uint64_t>{1U << 21, 40'000, 1U << 21});
   }
   ASSERT_GT(memory->bytes(), 16 * mib);
   probe_task with_polls = probe->task();
@@ -140,9 +140,9 @@ TEST_F(memory_on_cuda, is_taken_from_a_job_again_and_again_and_all_its_items_are
   std::size_t const before = free_bytes();
   std::size_t max_free = 0;
   std::thread takes{[&] {
-    device_guard const here{side->machine()};
+    device_guard const here{executor_of(*side)};
     while (!task.wait(10ms) && times < 3) {  // each time it stays away for twice as long
-      if (side->give_back(1, 10s) != memory->bytes()) continue;
+      if (side->memory().give_back(1, 10s) != memory->bytes()) continue;
       ++times;
       max_free = std::max(max_free, free_bytes());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts do that they should not, on a real device: nothing hangs, nothing is lost.
+// Wrong calls of hosts, on a real device: nothing hangs, nothing is lost.
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -31,13 +31,13 @@ class misbehaving_on_cuda : public testing::TestWithParam<launch_time> {
     side_ = make(0);
   }
   std::unique_ptr<runtime> make(int device) const {
-    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .device = device},
-                                                     .launch = GetParam(),
-                                                     .tasks = {type_of<probe_task>()}});
+    return std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda, .device = device},
+                                                     .tasks = {type_of<probe_task>()},
+                                                     .tuning = {.launch = GetParam()}});
   }
-  /// `inside` is done in twenty bubbles while a job is at work; the job is done right.
+  /// Does `inside` in twenty bubbles while a job works; the job's result is right.
   void harmless(std::function<void()> const& inside) {
-    device_probe probe{side_->machine(), {40'000, 1, 40'000}};
+    device_probe probe{executor_of(*side_), {40'000, 1, 40'000}};
     job const task = side_->submit(probe.task());
     await_that([&] { return side_->ready(stream_.get()); });
     for (int i = 0; i < 20; ++i) {
@@ -70,7 +70,7 @@ TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_inside_a_bubble) {
 }
 
 TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_behind_each_bubble_leaves_the_harvest) {
-  device_probe probe{side_->machine(), {1u << 22}};
+  device_probe probe{executor_of(*side_), {1u << 22}};
   job task = side_->submit(probe.task());
   await_that([&] { return side_->ready(stream_.get()); });
   for (int i = 0; i < 100; ++i) {
@@ -78,7 +78,7 @@ TEST_P(misbehaving_on_cuda, a_device_wide_synchronise_behind_each_bubble_leaves_
       bubble const idle{*side_, stream_.get(), site{"exchange"}};
       trainer::wait_one_thread(stream_.get(), 300'000, nullptr);
     }
-    LULL_CUDA(cudaDeviceSynchronize());  // as Megatron does behind each exchange
+    LULL_CUDA(cudaDeviceSynchronize());  // as Megatron does after each exchange
   }
   EXPECT_GT(probe.ran(), 100U * 116U);  // a chunk a bubble and block at the least
   task.cancel();
@@ -116,7 +116,7 @@ TEST_P(misbehaving_on_cuda, a_first_cublas_call_inside_a_bubble) {
 }
 
 TEST_P(misbehaving_on_cuda, bubbles_of_no_length_and_a_host_slower_than_the_device) {
-  device_probe probe{side_->machine(), {40'000, 1, 40'000}};
+  device_probe probe{executor_of(*side_), {40'000, 1, 40'000}};
   job const task = side_->submit(probe.task());
   await_that([&] { return side_->ready(stream_.get()); });
   for (int i = 0; i < 500; ++i) {
@@ -132,7 +132,7 @@ TEST_P(misbehaving_on_cuda, bubbles_of_no_length_and_a_host_slower_than_the_devi
 }
 
 TEST_P(misbehaving_on_cuda, an_open_without_close_is_ended_by_the_lease_or_the_next_opening) {
-  device_probe probe{side_->machine(), {40'000, 1, 40'000}};
+  device_probe probe{executor_of(*side_), {40'000, 1, 40'000}};
   job const task = side_->submit(probe.task());
   await_that([&] { return side_->ready(stream_.get()); });
   side_->open(stream_.get(), site{"later"});
@@ -143,7 +143,7 @@ TEST_P(misbehaving_on_cuda, an_open_without_close_is_ended_by_the_lease_or_the_n
 }
 
 TEST_P(misbehaving_on_cuda, a_trainers_stream_may_go_first) {
-  device_probe probe{side_->machine(), {40'000, 1, 40'000}};
+  device_probe probe{executor_of(*side_), {40'000, 1, 40'000}};
   job const task = side_->submit(probe.task());
   {
     cuda_stream const short_lived{0};
@@ -159,7 +159,7 @@ TEST_P(misbehaving_on_cuda, a_trainers_stream_may_go_first) {
 
 TEST_P(misbehaving_on_cuda, the_legacy_and_the_per_thread_stream_are_trainers_streams) {
   for (cudaStream_t const stream : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread}) {
-    device_probe probe{side_->machine(), {4'000, 1, 4'000}};
+    device_probe probe{executor_of(*side_), {4'000, 1, 4'000}};
     job const task = side_->submit(probe.task());
     finish(*side_, stream, task);
     EXPECT_STREQ(probe.wrong(), nullptr);
@@ -171,11 +171,11 @@ TEST_P(misbehaving_on_cuda, two_devices_in_one_process) {
   auto const other = make(1);
   LULL_CUDA(cudaSetDevice(1));
   cuda_stream const there{0};
-  device_probe probe{other->machine(), {4'000, 1, 4'000}};
+  device_probe probe{executor_of(*other), {4'000, 1, 4'000}};
   job const task = other->submit(probe.task());
   finish(*other, there.get(), task);
   EXPECT_STREQ(probe.wrong(), nullptr);
-  // Each leaves the other's streams alone, whatever device is current.
+  // Each runtime ignores the other's streams, whatever device is current.
   side_->close(side_->open(there.get(), site{"foreign"}), there.get());
   side_->close(side_->open(nullptr, site{"default of another"}), nullptr);
   EXPECT_EQ(side_->counts()[counted::foreign_stream], 2U);
@@ -191,12 +191,12 @@ TEST_P(misbehaving_on_cuda, two_devices_in_one_process) {
 INSTANTIATE_TEST_SUITE_P(launched, misbehaving_on_cuda, testing::Values(launch_time::at_close, launch_time::at_open),
                          [](auto const& info) { return info.param == launch_time::at_close ? "at_close" : "at_open"; });
 
-/// A runtime that lives until the process ends, with a job that never does, and a graph.
+/// Keeps a runtime until the process ends, with a job that never ends, and a graph.
 void exit_in_the_middle() {
   trainer::load();
   static cuda_stream const stream{0};
-  static runtime side{{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}}};
-  static device_probe probe{side.machine(), {1u << 22}};
+  static runtime side{{.executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}}};
+  static device_probe probe{executor_of(side), {1u << 22}};
   static job const task = side.submit(probe.task());
   await_that([&] { return side.ready(stream.get()); });
   for (int i = 0; i < 20; ++i) {
@@ -209,7 +209,7 @@ void exit_in_the_middle() {
 
 TEST(misbehaving_process_on_cuda, may_exit_with_a_task_that_never_ends) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // It makes no context, and the child is a new process before it calls CUDA.
+  // It makes no context, and the child becomes a new process before it calls CUDA.
   if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
   EXPECT_EXIT(exit_in_the_middle(), testing::ExitedWithCode(0), "");
 }

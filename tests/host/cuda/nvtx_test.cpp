@@ -18,7 +18,7 @@ TEST(ranges, bubbles_and_submits_stand_in_a_domain_of_our_own) {
   testing::internal::CaptureStderr();
   {
     threads_stream trainer;
-    runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}}};
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 1}}};
     probe_arrays arrays{{4, 4}};
     job const task = side.submit(arrays.task(), "count");
     await_that([&] { return side.ready(&trainer); });

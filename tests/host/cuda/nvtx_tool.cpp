@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool such as a profiler injects: writes the ranges of each NVTX domain to standard error, a line each.
+// A tool like those that a profiler injects: writes the ranges of each NVTX domain to standard error, a line each.
 #include <cstdio>
 
 #include <nvtx3/nvToolsExt.h>

@@ -36,18 +36,18 @@ class runtime_on_cuda : public testing::Test {
     stream_ = cuda_stream{0};
     start({.kind = executor_kind::cuda});
   }
-  void start(executor_options const& machine) {
+  void start(executor_options const& executor) {
     side_.reset();
-    side_ = std::make_unique<runtime>(runtime_options{.machine = machine,
+    side_ = std::make_unique<runtime>(runtime_options{.executor = executor,
                                                       .tasks = {type_of<probe_task>()},
                                                       .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
-  void lend() { dynamic_cast<cuda_executor&>(side_->machine()).capture_stream(); }
+  void lend() { dynamic_cast<cuda_executor&>(executor_of(*side_)).capture_stream(); }
   void one_bubble(std::uint64_t ns) {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);
   }
-  /// Bubbles until the job ends, or none of 200,000 of them did it.
+  /// Opens bubbles until the job ends; fails after 200,000.
   void train(job const& task, std::uint64_t ns) {
     for (int i = 0; i < 200'000 && !task.wait(0ns) && side_->mode() == runtime_mode::on; ++i) {
       one_bubble(ns);
@@ -58,12 +58,12 @@ class runtime_on_cuda : public testing::Test {
     ASSERT_TRUE(task.wait(10s)) << "phases " << task.progress().phases;
   }
 
-  /// A kernel that is launched right behind the opening is there before the workers are.
+  /// Launches a kernel right after the opening: it is there before the workers are.
   void arrives_in_mid_bubble(std::function<void()> const& kernel) {
     trainer::wait_one_thread(stream_.get(), 100'000, nullptr);
     kernel();
   }
-  /// Bubbles that end when `wait` does end by nothing else, so the worker left it a place.
+  /// Bubbles that end with `wait` end by nothing else, so the worker left it a place.
   void is_never_shut_out(std::function<void()> const& wait, bool late_ones_too = true);
 
   cuda_stream stream_;
@@ -71,7 +71,7 @@ class runtime_on_cuda : public testing::Test {
 };
 
 TEST_F(runtime_on_cuda, a_job_is_done_in_bubbles_exactly_once) {
-  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30000, 2}};
   job const task = side_->submit(probe.task(), "probe");
   train(task, 50'000);
   EXPECT_EQ(task.progress().state, job_state::finished);
@@ -80,7 +80,7 @@ TEST_F(runtime_on_cuda, a_job_is_done_in_bubbles_exactly_once) {
 }
 
 TEST_F(runtime_on_cuda, chunks_that_poll_are_handed_back_and_done_once) {
-  device_probe probe{side_->machine(), {20000, 10, 3000}};
+  device_probe probe{executor_of(*side_), {20000, 10, 3000}};
   probe_task with_polls = probe.task();
   with_polls.polls = 8;
   job const task = side_->submit(with_polls);
@@ -92,7 +92,7 @@ TEST_F(runtime_on_cuda, several_jobs_share_the_bubbles) {
   std::vector<std::unique_ptr<device_probe>> probes;
   std::vector<job> jobs;
   for (int i = 0; i < 3; ++i) {
-    probes.push_back(std::make_unique<device_probe>(side_->machine(), std::vector<std::uint64_t>{3000, 40, 3000}));
+    probes.push_back(std::make_unique<device_probe>(executor_of(*side_), std::vector<std::uint64_t>{3000, 40, 3000}));
     jobs.push_back(side_->submit(probes.back()->task()));
   }
   for (job const& each : jobs) train(each, 40'000);
@@ -100,8 +100,8 @@ TEST_F(runtime_on_cuda, several_jobs_share_the_bubbles) {
 }
 
 TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
-  device_probe first{side_->machine(), {300, 40}};
-  device_probe behind{side_->machine(), {50, 20}};
+  device_probe first{executor_of(*side_), {300, 40}};
+  device_probe behind{executor_of(*side_), {50, 20}};
   job const current = side_->submit(first.task());
   job const successor = side_->submit(behind.task());
   while (current.progress().state != job_state::placed || successor.progress().state != job_state::placed) {
@@ -119,8 +119,8 @@ TEST_F(runtime_on_cuda, a_report_tells_what_of_a_bubble_the_successor_did) {
 }
 
 TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_first) {
-  device_probe first{side_->machine(), {1u << 22}};
-  device_probe second{side_->machine(), {1u << 22}};
+  device_probe first{executor_of(*side_), {1u << 22}};
+  device_probe second{executor_of(*side_), {1u << 22}};
   job_description narrow = describe(first.task());
   job_description wide = describe(second.task());
   narrow.blocks_per_processor = 1;
@@ -141,7 +141,7 @@ TEST_F(runtime_on_cuda, a_second_job_of_a_kind_does_not_change_the_grid_of_the_f
 }
 
 TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
-  device_probe probe{side_->machine(), {1u << 22}};
+  device_probe probe{executor_of(*side_), {1u << 22}};
   job task = side_->submit(probe.task());
   while (!side_->ready(stream_.get())) {
   }
@@ -154,12 +154,12 @@ TEST_F(runtime_on_cuda, cancel_inside_a_long_bubble_takes_no_lease) {
 }
 
 TEST_F(runtime_on_cuda, a_second_one_that_harvests_the_device_is_refused_and_one_that_observes_is_not) {
-  runtime_options second{.machine = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}};
+  runtime_options second{.executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}};
   EXPECT_THROW(runtime{second}, usage_error);
   second.mode = runtime_mode::observe;
   runtime observer{second};
   {
-    device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+    device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30000, 2}};
     job const task = side_->submit(probe.task(), "probe");
     for (int i = 0; i < 200'000 && !task.wait(0ns); ++i) {
       bubble const seen{observer, stream_.get(), site{"wait"}};
@@ -177,7 +177,7 @@ TEST_F(runtime_on_cuda, a_second_one_that_harvests_the_device_is_refused_and_one
 }
 
 TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {
-  device_probe probe{side_->machine(), {3'333'333, 1, 3'333'333, 3'333'333}};
+  device_probe probe{executor_of(*side_), {3'333'333, 1, 3'333'333, 3'333'333}};
   job const task = side_->submit(probe.task());
   train(task, 200'000);
   EXPECT_STREQ(probe.wrong(), nullptr);
@@ -186,7 +186,7 @@ TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {
 
 TEST_F(runtime_on_cuda, a_job_is_done_exactly_once_with_a_closing_kernel) {
   start({.kind = executor_kind::cuda, .closes = edge_setter::kernel});
-  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30000, 2}};
   job const task = side_->submit(probe.task());
   train(task, 50'000);
   EXPECT_STREQ(probe.wrong(), nullptr);
@@ -194,9 +194,9 @@ TEST_F(runtime_on_cuda, a_job_is_done_exactly_once_with_a_closing_kernel) {
 
 TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
   start({.kind = executor_kind::cuda, .green_context = false});
-  EXPECT_EQ(side_->machine().place().how, "rooms by SM id");
-  EXPECT_LT(side_->machine().place().owned_processors, side_->machine().place().processors);
-  device_probe probe{side_->machine(), {5000, 1, 0, 170, 30000, 2}};
+  EXPECT_EQ(executor_of(*side_).place().how, "reserved groups by SM id");
+  EXPECT_LT(executor_of(*side_).place().owned_processors, executor_of(*side_).place().processors);
+  device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30000, 2}};
   job const task = side_->submit(probe.task());
   train(task, 50'000);
   EXPECT_STREQ(probe.wrong(), nullptr);
@@ -205,7 +205,7 @@ TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
 }
 
 TEST_F(runtime_on_cuda, without_rooms_half_of_each_sm_is_left_to_the_trainer) {
-  start({.kind = executor_kind::cuda, .rooms = 0});
+  start({.kind = executor_kind::cuda, .reserved_groups = 0});
   is_never_shut_out([&] { trainer::wait_one_thread(stream_.get(), 100'000, nullptr); });
 }
 
@@ -213,20 +213,20 @@ TEST_F(runtime_on_cuda, a_kernel_in_the_shape_of_nccl_finds_room_beside_the_work
   is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
 }
 
-/// Beside a worker none of the kernel's blocks finds a place; in one group of eight they come one half after the other.
+/// Next to a worker none of the kernel's blocks finds a place; in one group of eight they run half after half.
 TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   std::mutex said_mutex;
   std::string said;
   side_.reset();
-  side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda, .rooms = 0},
+  side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda, .reserved_groups = 0},
                                                     .tasks = {type_of<compute_task>()},
                                                     .log = [&](std::string_view line) {
                                                       std::lock_guard const lock{said_mutex};
                                                       said += line;
                                                     }});
-  int const before = side_->machine().place().owned_processors;
-  auto sink = std::make_unique<machine_array<float>>(side_->machine(), 1);
-  // Never ends; half of an SM's threads.
+  int const before = executor_of(*side_).place().owned_processors;
+  auto sink = std::make_unique<device_array<float>>(side_->memory(), 1);
+  // Never ends; uses half of an SM's threads.
   job task = side_->submit(compute_task{sink->data(), 1U << 30, 1U << 30, 2000});
   while (!side_->ready(stream_.get())) {
   }
@@ -243,13 +243,13 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   auto const exchange = [&] {
     arrives_in_mid_bubble([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); });
   };
-  // So that the next lease is 50 ms.
+  // After that the next lease is 50 ms.
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(lease_exits_of([&] { trainer::wait_one_thread(stream_.get(), 1'000'000, nullptr); }), 0U);
-  // Two in a row that the dispatcher sees in time; it may be late on a busy machine.
+  // Two in a row that the dispatcher sees in time; on a busy machine it may be late.
   for (int i = 0; i < 20 && side_->counts()[counted::groups_added] == 0; ++i) EXPECT_GT(lease_exits_of(exchange), 0U);
   EXPECT_EQ(side_->counts()[counted::groups_added], 1U);
-  EXPECT_EQ(side_->machine().place().owned_processors, before - 8);
+  EXPECT_EQ(executor_of(*side_).place().owned_processors, before - 8);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(lease_exits_of(exchange), 0U);
   task.cancel();
   ASSERT_TRUE(task.wait(10s));
@@ -259,7 +259,7 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
 
 TEST_F(runtime_on_cuda, a_report_tells_clocks_and_power_and_what_memory_was_free) {
   side_.reset();
-  runtime observer{{.machine = {.kind = executor_kind::cuda}, .mode = runtime_mode::observe}};
+  runtime observer{{.executor = {.kind = executor_kind::cuda}, .mode = runtime_mode::observe}};
   auto const give_up = std::chrono::steady_clock::now() + 10s;
   bubble_summary seen = observer.summary();
   auto const is_told = [&] {
@@ -287,15 +287,15 @@ std::size_t free_bytes() {
   return free;
 }
 
-/// While a kernel of the trainer runs, and a worker waits for its bubble behind that: neither is waited for.
+/// While a kernel of the trainer runs, and a worker waits for the bubble after it: memory waits for neither.
 TEST_F(runtime_on_cuda, memory_that_is_released_is_the_trainers_again_at_once) {
   constexpr std::size_t bytes = std::size_t{1} << 30;
   constexpr std::size_t granularity = std::size_t{64} << 20;
-  device_probe probe{side_->machine(), {1u << 22}};
+  device_probe probe{executor_of(*side_), {1u << 22}};
   job task = side_->submit(probe.task());
   while (!side_->ready(stream_.get())) {
   }
-  auto array = std::make_unique<machine_array<char>>(side_->machine(), bytes);
+  auto array = std::make_unique<device_array<char>>(side_->memory(), bytes);
   std::size_t const before = free_bytes();
   trainer::wait_one_thread(stream_.get(), 1'000'000'000, nullptr);
   one_bubble(1'000'000);
@@ -313,15 +313,15 @@ TEST_F(runtime_on_cuda, memory_of_small_pieces_is_the_trainers_again_too) {
   constexpr std::size_t piece = std::size_t{3} << 20;
   constexpr std::size_t pieces = 256;
   constexpr std::size_t granularity = std::size_t{64} << 20;
-  std::uint64_t const before = side_->machine().free_bytes().bytes;
-  std::vector<std::unique_ptr<machine_array<char>>> arrays;
+  std::uint64_t const before = executor_of(*side_).free_bytes().bytes;
+  std::vector<std::unique_ptr<device_array<char>>> arrays;
   for (std::size_t i = 0; i < pieces; ++i)
-    arrays.push_back(std::make_unique<machine_array<char>>(side_->machine(), piece));
-  EXPECT_LT(side_->machine().free_bytes().bytes, before - piece * pieces / 2);
+    arrays.push_back(std::make_unique<device_array<char>>(side_->memory(), piece));
+  EXPECT_LT(executor_of(*side_).free_bytes().bytes, before - piece * pieces / 2);
   std::size_t const taken = free_bytes();
   arrays.clear();
   EXPECT_GE(free_bytes() + granularity, taken + piece * pieces);
-  EXPECT_GE(side_->machine().free_bytes().bytes + granularity, before);
+  EXPECT_GE(executor_of(*side_).free_bytes().bytes + granularity, before);
 }
 
 TEST_F(runtime_on_cuda, memory_of_another_librarys_pool_is_within_the_limit_and_may_outlive_the_runtime) {
@@ -336,7 +336,7 @@ TEST_F(runtime_on_cuda, memory_of_another_librarys_pool_is_within_the_limit_and_
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(allocate_for_pool(0, bytes), nullptr) << "above the limit";
-  EXPECT_THROW((void)side_->machine().allocate(bytes), limit_error) << "a task's memory and a pool's are one";
+  EXPECT_THROW((void)executor_of(*side_).allocate(bytes), limit_error) << "a task's memory and a pool's are one";
   release_from_pool(first, 0);
   EXPECT_GE(free_bytes() + bytes + bytes / 2, before) << "it is the trainer's again";
   void* const third = allocate_for_pool(0, bytes);
@@ -361,7 +361,7 @@ TEST_F(runtime_on_cuda, a_pool_takes_memory_while_a_stream_is_captured) {
 }
 
 void runtime_on_cuda::is_never_shut_out(std::function<void()> const& wait, bool late_ones_too) {
-  device_probe probe{side_->machine(), {1u << 22}};
+  device_probe probe{executor_of(*side_), {1u << 22}};
   job task = side_->submit(probe.task());
   while (!side_->ready(stream_.get())) {
   }

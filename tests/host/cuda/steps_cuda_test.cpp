@@ -33,13 +33,13 @@ class steps_on_cuda : public testing::Test {
     stream_ = cuda_stream{0};
   }
   std::unique_ptr<runtime> make(double max_slowdown) const {
-    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
+    return std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
                                                      .max_slowdown = max_slowdown,
                                                      .tasks = {type_of<compute_task>()},
                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
   static void await_timed(runtime const& side, std::uint64_t count) {
-    ASSERT_TRUE(within_time([&] { return side.steps().timed >= count; }));
+    ASSERT_TRUE(within_time([&] { return side.steps().report().timed >= count; }));
   }
   counted one_bubble(runtime& side) {
     bubble const idle{side, stream_.get(), site{"wait"}};
@@ -58,21 +58,21 @@ TEST_F(steps_on_cuda, are_as_long_as_the_stream_took_and_a_capture_has_none) {
     wait(2'000'000);
   }
   await_timed(*side, 5);
-  EXPECT_GE(side->steps().total, 10ms);
-  EXPECT_LE(side->steps().total, 12ms);
+  EXPECT_GE(side->steps().report().total, 10ms);
+  EXPECT_LE(side->steps().report().total, 12ms);
   LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
   side->step(stream_.get());
   wait(1'000);
   cudaGraph_t made = nullptr;
   LULL_CUDA(cudaStreamEndCapture(stream_.get(), &made));
   LULL_CUDA(cudaGraphDestroy(made));
-  EXPECT_EQ(side->steps().begun, 6U);
+  EXPECT_EQ(side->steps().report().begun, 6U);
   EXPECT_EQ(side->mode(), runtime_mode::on);
 }
 
 TEST_F(steps_on_cuda, that_are_withheld_have_no_side_work_and_the_others_tell_what_it_costs) {
   auto const side = make(1);  // a bound that nothing reaches
-  machine_array<float> sink{side->machine(), 1};
+  device_array<float> sink{side->memory(), 1};
   job work = side->submit(compute_task{sink.data(), 1U << 30, 1U << 30, 2'000}, "endless");
   while (!side->ready(stream_.get())) one_bubble(*side);
   std::uint64_t const before = side->counts()[counted::withheld];
@@ -87,10 +87,10 @@ TEST_F(steps_on_cuda, that_are_withheld_have_no_side_work_and_the_others_tell_wh
   await_timed(*side, 590);
   EXPECT_GT(harvested, 100U);
   EXPECT_EQ(side->counts()[counted::withheld] - before, 600 - harvested);
-  EXPECT_EQ(side->steps().withheld, 600 - harvested);
+  EXPECT_EQ(side->steps().report().withheld, 600 - harvested);
   EXPECT_LE(side->counts()[counted::launches], harvested + side->counts()[counted::released]);
-  ASSERT_TRUE(side->steps().slowdown);
-  EXPECT_LT(side->steps().slowdown->estimate, 1);
+  ASSERT_TRUE(side->steps().report().slowdown);
+  EXPECT_LT(side->steps().report().slowdown->estimate, 1);
   work.cancel();
   for (int i = 0; i < 1'000 && !work.wait(0ns); ++i) one_bubble(*side);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
@@ -105,16 +105,16 @@ TEST_F(steps_on_cuda, that_are_withheld_have_no_side_work_in_replays_either) {
   cudaGraph_t captured = nullptr;
   LULL_CUDA(cudaStreamEndCapture(stream_.get(), &captured));
   cuda_graph const graph{captured};
-  machine_array<float> sink{side->machine(), 1};
+  device_array<float> sink{side->memory(), 1};
   job work = side->submit(compute_task{sink.data(), 1U << 30, 1U << 30, 2'000}, "endless");
   await_that([&] { return work.progress().state == job_state::placed; });
   std::this_thread::sleep_for(50ms);
   side->take_bubbles();
   std::vector<bool> withheld;
   for (int step = 0; step < 300; ++step) {
-    std::uint64_t const before = side->steps().withheld;
+    std::uint64_t const before = side->steps().report().withheld;
     side->step(stream_.get());
-    withheld.push_back(side->steps().withheld != before);
+    withheld.push_back(side->steps().report().withheld != before);
     LULL_CUDA(cudaGraphLaunch(graph.executable(), stream_.get()));
     if (step % 8 == 0) LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   }

@@ -39,13 +39,13 @@ bool has_context(int device) {
   return active != 0;
 }
 
-/// Works on GPU 1 alone, from threads that chose it and from threads whose current device is GPU 0, since they never
-/// chose any. Exit code 0: GPU 1 has a context and GPU 0 none.
+/// Works on GPU 1 only, from threads that chose it and from threads whose current device is GPU 0 by default. Exit code
+/// 0: GPU 1 has a context and GPU 0 has none.
 void work_on_gpu_1() {
   std::unique_ptr<runtime> side;
   on_a_new_thread([&] {
     side = std::make_unique<runtime>(
-        runtime_options{.machine = {.kind = executor_kind::cuda, .device = 1}, .tasks = {type_of<probe_task>()}});
+        runtime_options{.executor = {.kind = executor_kind::cuda, .device = 1}, .tasks = {type_of<probe_task>()}});
   });
   cuda_stream stream;
   std::unique_ptr<device_probe> probe;
@@ -54,7 +54,7 @@ void work_on_gpu_1() {
     LULL_CUDA(cudaSetDevice(1));
     trainer::load();
     stream = cuda_stream{0};
-    probe = std::make_unique<device_probe>(side->machine(), std::vector<std::uint64_t>{4'000, 1, 4'000});
+    probe = std::make_unique<device_probe>(executor_of(*side), std::vector<std::uint64_t>{4'000, 1, 4'000});
     task = side->submit(probe->task());
     await_that([&] { return side->ready(stream.get()); });
     for (int i = 0; i < 1'000 && !task.wait(0ns); ++i) {
@@ -66,7 +66,7 @@ void work_on_gpu_1() {
   on_a_new_thread([&] {
     side->close(side->open(stream.get(), site{"from elsewhere"}), stream.get());
     side->take_bubbles();
-    device_probe more{side->machine(), std::vector<std::uint64_t>(2'000, 100)};  // too large for the arena
+    device_probe more{executor_of(*side), std::vector<std::uint64_t>(2'000, 100)};  // too large for the arena
     job cancelled = side->submit(more.task());
     cancelled.pause();
     cancelled.cancel();

@@ -23,7 +23,7 @@
 
 namespace lull::test {
 
-/// What `capture` enqueues, as a graph.
+/// Returns what `capture` enqueues as a graph.
 template <class Capture>
 cuda_graph captured(Capture const& capture) {
   cuda_stream const stream{0};
@@ -40,11 +40,11 @@ class counted_step {
   static constexpr std::uint32_t count = 50'000;
   static constexpr std::uint32_t pairs = 12;
 
-  counted_step(executor& machine, std::uint64_t node_ns)
-      : x_(machine, count),
-        y_(machine, count),
-        z_(machine, count),
-        ones_(machine, std::vector<std::uint32_t>(count, 1)) {
+  counted_step(executor& executor, std::uint64_t node_ns)
+      : x_(executor, count),
+        y_(executor, count),
+        z_(executor, count),
+        ones_(executor, std::vector<std::uint32_t>(count, 1)) {
     std::vector<std::uint32_t> first(count);
     std::iota(first.begin(), first.end(), 7U);
     x_.write(first);
@@ -70,7 +70,7 @@ class counted_step {
   cudaGraph_t graph() const { return graph_->get(); }
   static constexpr std::uint32_t nodes = 3 + 2 * pairs;
 
-  /// What so many more steps make of the array.
+  /// Returns the array after so many more steps.
   std::vector<std::uint32_t> const& expect(std::uint64_t steps) {
     for (std::uint64_t step = 0; step < steps; ++step) {
       for (std::uint32_t& x : expected_) {
@@ -88,10 +88,10 @@ class counted_step {
   std::vector<std::uint32_t> found() const { return x_.read(); }
 
  private:
-  machine_array<std::uint32_t> x_;
-  machine_array<std::uint32_t> y_;
-  machine_array<std::uint32_t> z_;
-  machine_array<std::uint32_t> ones_;
+  device_array<std::uint32_t> x_;
+  device_array<std::uint32_t> y_;
+  device_array<std::uint32_t> z_;
+  device_array<std::uint32_t> ones_;
   std::vector<std::uint32_t> expected_;
   std::optional<cuda_graph> graph_;
 };
@@ -102,12 +102,12 @@ class graph_as_side_work : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
     stream_ = cuda_stream{0};
-    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::cuda},
+    side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
                                                       .tasks = {type_of<probe_task>()},
                                                       .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
 
-  executor& machine() { return side_->machine(); }
+  lull::executor& executor() { return executor_of(*side_); }
   static void await_placed(job const& work) {
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{10};
     while (work.progress().state != job_state::placed && std::chrono::steady_clock::now() < give_up) {
@@ -118,7 +118,8 @@ class graph_as_side_work : public testing::Test {
     bubble const idle{*side_, stream_.get(), site{"wait"}};
     trainer::wait_one_thread(stream_.get(), ns, nullptr);
   }
-  /// Bubbles of changing length until `done`, or 20 s have passed. The host runs at most so many `ahead` of the device.
+  /// Opens bubbles of changing length until `done`, or for 20 s. The host is at most `ahead` bubbles in front of the
+  /// device.
   template <class Done>
   void train_until(Done const& done, std::uint64_t ns = 60'000, std::uint64_t ahead = 16) {
     auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{20};

@@ -33,12 +33,12 @@ bytes pattern() {
 
 class graph_nodes_as_side_work : public test::graph_as_side_work {
  protected:
-  /// What a graph makes of one array from another, as side work and launched plainly, is the same.
+  /// Expects the same array from a graph as side work and from a plain launch of it.
   template <class Capture>
   void expect_as_plain(Capture const& capture) {
-    machine_array<std::uint8_t> const from{machine(), pattern()};
-    machine_array<std::uint8_t> here{machine(), bytes(size, 0xee)};
-    machine_array<std::uint8_t> there{machine(), bytes(size, 0xee)};
+    device_array<std::uint8_t> const from{executor(), pattern()};
+    device_array<std::uint8_t> here{executor(), bytes(size, 0xee)};
+    device_array<std::uint8_t> there{executor(), bytes(size, 0xee)};
     cuda_graph const plain = captured([&](cudaStream_t stream) { capture(stream, there.data(), from.data()); });
     LULL_CUDA(cudaGraphLaunch(plain.executable(), stream_.get()));
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
@@ -92,7 +92,7 @@ TEST_F(graph_nodes_as_side_work, memsets_of_any_length_and_of_rows_with_gaps) {
 TEST_F(graph_nodes_as_side_work, memsets_of_wider_elements) {
   for (unsigned const element : {2U, 4U}) {
     for (std::size_t const height : {1UL, 3UL}) {
-      machine_array<std::uint8_t> array{machine(), size};
+      device_array<std::uint8_t> array{executor(), size};
       cudaMemsetParams what{};
       what.dst = array.data() + 8;
       what.pitch = 128;
@@ -117,11 +117,11 @@ TEST_F(graph_nodes_as_side_work, memsets_of_wider_elements) {
   }
 }
 
-/// A node that does nothing stands between two that depend on each other.
+/// An empty node is between two that depend on each other.
 TEST_F(graph_nodes_as_side_work, empty_nodes_keep_the_order) {
   constexpr std::uint32_t count = 1'000;
-  machine_array<std::uint32_t> x{machine(), count};
-  machine_array<std::uint32_t> const y{machine(), std::vector<std::uint32_t>(count, 1)};
+  device_array<std::uint32_t> x{executor(), count};
+  device_array<std::uint32_t> const y{executor(), std::vector<std::uint32_t>(count, 1)};
   cuda_graph const graph = captured([&](cudaStream_t stream) {
     cuda_stream const beside{0};
     cuda_event const both;
@@ -149,12 +149,12 @@ TEST_F(graph_nodes_as_side_work, empty_nodes_keep_the_order) {
 /// Kernels that begin before the one before them has ended, cut between them and not.
 TEST_F(graph_nodes_as_side_work, programmatic_edges_are_kept_within_a_piece) {
   constexpr std::uint32_t count = 1'000;
-  machine_array<std::uint32_t> x{machine(), count};
-  machine_array<std::uint32_t> const y{machine(), std::vector<std::uint32_t>(count, 1)};
+  device_array<std::uint32_t> x{executor(), count};
+  device_array<std::uint32_t> const y{executor(), std::vector<std::uint32_t>(count, 1)};
   cuda_graph const graph = captured([&](cudaStream_t stream) {
     for (std::uint32_t node = 0; node < 8; ++node) test::apply_early_node(stream, x.data(), y.data(), count, node);
   });
-  auto& cuda = dynamic_cast<cuda_executor&>(machine());
+  auto& cuda = dynamic_cast<cuda_executor&>(executor());
   segment_nodes const nodes{graph.get(), cuda.place_of_graphs().context(), cuda.capture_stream()};
   void* nothing = nullptr;
   void* arguments[] = {&nothing, &nothing};
@@ -172,7 +172,7 @@ TEST_F(graph_nodes_as_side_work, programmatic_edges_are_kept_within_a_piece) {
 
 TEST_F(graph_nodes_as_side_work, clusters_are_kept) {
   constexpr std::uint32_t blocks = 16;
-  machine_array<std::uint32_t> found{machine(), blocks};
+  device_array<std::uint32_t> found{executor(), blocks};
   cuda_graph const graph = captured([&](cudaStream_t stream) { test::note_clusters(stream, found.data(), blocks); });
   for (int turn = 0; turn < 2; ++turn) {  // in the first step, and in segments
     found.fill_zero();
@@ -183,26 +183,26 @@ TEST_F(graph_nodes_as_side_work, clusters_are_kept) {
   }
 }
 
-/// Triton's kernels are such: a node that is simply added for one runs on all SMs.
+/// Triton's kernels are bound to a context: a node that is simply added for one runs on all SMs.
 TEST_F(graph_nodes_as_side_work, kernels_of_modules_keep_off_the_reserved_sms) {
-  machine_array<std::uint32_t> sms{machine(), 1024};
+  device_array<std::uint32_t> sms{executor(), 1024};
   test::module_kernel const noting;
   cuda_graph const graph = captured([&](cudaStream_t stream) { noting.note_sms(stream, sms.data()); });
   train(submit(*side_, {.graph = graph.get(), .steps = 20}), 2'000'000);
   std::vector<std::uint32_t> const found = sms.read();
-  placement const place = machine().place();
+  placement const place = executor().place();
   EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0), place.owned_processors) << place.how;
   EXPECT_LT(place.owned_processors, place.processors);
 }
 
-/// What is captured on the stream for that runs there on the SMs of workers alone, also in a plain replay.
+/// What is captured on the stream for captures uses only the SMs of workers, also in a plain replay.
 TEST_F(graph_nodes_as_side_work, the_stream_for_captures_has_the_workers_sms) {
   auto* const stream = static_cast<cudaStream_t>(graph_stream(*side_));
-  machine_array<std::uint32_t> sms{machine(), 1024};
+  device_array<std::uint32_t> sms{executor(), 1024};
   test::note_sms(stream, sms.data());
   LULL_CUDA(cudaStreamSynchronize(stream));
   std::vector<std::uint32_t> const found = sms.read();
-  EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0), machine().place().owned_processors);
+  EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0), executor().place().owned_processors);
 }
 
 /// Graphs of jobs that live at the same time share no stream, and so nothing that a library keeps for one.
@@ -212,10 +212,10 @@ TEST_F(graph_nodes_as_side_work, each_stream_for_captures_is_another) {
   EXPECT_EQ(found.size(), 40U);
 }
 
-/// After some bubbles of one length a graph goes by it; what comes out is the same.
+/// After some bubbles of one length a graph uses the hint; its result is the same.
 TEST_F(graph_nodes_as_side_work, a_hint_changes_no_result) {
   for (length_hint const hint : {length_hint::learnt, length_hint::off}) {
-    test::counted_step step{machine(), 5'000};
+    test::counted_step step{executor(), 5'000};
     job const work = submit(*side_, {.graph = step.graph(), .steps = 200, .segment = 10us, .hint = hint});
     for (int at = 0; at < 2'000 && !work.wait(0ns); ++at) {
       one_bubble(at % 50 == 49 ? 400'000 : 150'000);
@@ -227,9 +227,9 @@ TEST_F(graph_nodes_as_side_work, a_hint_changes_no_result) {
 }
 
 TEST_F(graph_nodes_as_side_work, what_bubbles_closed_on_is_told) {
-  test::counted_step step{machine(), 5'000};
+  test::counted_step step{executor(), 5'000};
   cut_graph cut;
-  job work = side_->submit(describe(machine(), {.graph = step.graph(), .steps = 1'000'000}, &cut));
+  job work = side_->submit(describe(executor(), {.graph = step.graph(), .steps = 1'000'000}, &cut));
   EXPECT_TRUE(closed_pieces(cut).empty());
   train_until([&] { return work.rounds() > 50; });
   std::vector<closed_piece> const pieces = closed_pieces(cut);

@@ -23,7 +23,7 @@ using test::counted_step;
 using test::graph_as_side_work;
 
 TEST_F(graph_as_side_work, runs_whole_in_one_long_bubble) {
-  counted_step step{machine(), 2'000};
+  counted_step step{executor(), 2'000};
   job const work = submit(*side_, {.graph = step.graph(), .steps = 3});
   train(work, 50'000'000);
   EXPECT_EQ(work.progress().state, job_state::finished);
@@ -34,7 +34,7 @@ TEST_F(graph_as_side_work, runs_whole_in_one_long_bubble) {
 }
 
 TEST_F(graph_as_side_work, is_cut_by_bubbles_and_gives_the_bits_of_plain_replays) {
-  counted_step step{machine(), 5'000};
+  counted_step step{executor(), 5'000};
   job const work = submit(*side_, {.graph = step.graph(), .steps = 300, .segment = 30us});
   train(work);
   EXPECT_EQ(work.progress().state, job_state::finished);
@@ -42,7 +42,7 @@ TEST_F(graph_as_side_work, is_cut_by_bubbles_and_gives_the_bits_of_plain_replays
 }
 
 TEST_F(graph_as_side_work, its_first_step_runs_with_the_submission) {
-  counted_step step{machine(), 2'000};
+  counted_step step{executor(), 2'000};
   job work = submit(*side_, {.graph = step.graph(), .steps = 5});
   EXPECT_EQ(work.rounds(), 1U);
   EXPECT_EQ(work.progress().state, job_state::queued);
@@ -51,9 +51,9 @@ TEST_F(graph_as_side_work, its_first_step_runs_with_the_submission) {
   EXPECT_TRUE(work.wait(10s));
 }
 
-/// The program's own graph may go as soon as it is submitted.
+/// The program may destroy its own graph as soon as it has submitted it.
 TEST_F(graph_as_side_work, keeps_what_its_graph_holds_until_the_job_has_gone) {
-  counted_step step{machine(), 2'000};
+  counted_step step{executor(), 2'000};
   std::atomic<bool> is_held{true};
   cudaUserObject_t object{};
   auto const let_go = [](void* at) { *static_cast<std::atomic<bool>*>(at) = false; };
@@ -71,7 +71,7 @@ TEST_F(graph_as_side_work, keeps_what_its_graph_holds_until_the_job_has_gone) {
 }
 
 TEST_F(graph_as_side_work, of_one_step_is_over_in_the_next_bubble) {
-  counted_step step{machine(), 2'000};
+  counted_step step{executor(), 2'000};
   job const work = submit(*side_, {.graph = step.graph()});
   train(work);
   EXPECT_EQ(work.rounds(), 1U);
@@ -79,7 +79,7 @@ TEST_F(graph_as_side_work, of_one_step_is_over_in_the_next_bubble) {
 }
 
 TEST_F(graph_as_side_work, runs_more_segments_in_a_bubble_than_one_graph_may_launch) {
-  counted_step step{machine(), 1'000};
+  counted_step step{executor(), 1'000};
   job const work = submit(*side_, {.graph = step.graph(), .steps = 60, .segment = 1us});
   await_placed(work);
   one_bubble(1'000'000'000);
@@ -90,7 +90,7 @@ TEST_F(graph_as_side_work, runs_more_segments_in_a_bubble_than_one_graph_may_lau
 }
 
 TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_is_refused_by_name) {
-  machine_array<std::uint32_t> x{machine(), 256};
+  device_array<std::uint32_t> x{executor(), 256};
   cuda_graph const slow = captured([&](cudaStream_t stream) {
     test::apply_node(stream, x.data(), x.data(), 256, 1, 1'000);
     test::apply_node(stream, x.data(), x.data(), 256, 1, 3'000'000);
@@ -101,7 +101,7 @@ TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_is_refused_by_name) {
 }
 
 TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_once_is_tried_again) {
-  machine_array<std::uint32_t> runs{machine(), std::vector<std::uint32_t>{0}};
+  device_array<std::uint32_t> runs{executor(), std::vector<std::uint32_t>{0}};
   cuda_graph const slow = captured([&](cudaStream_t stream) { test::slow_first_node(stream, runs.data(), 3'000'000); });
   job const work = submit(*side_, {.graph = slow.get(), .steps = 5});
   EXPECT_EQ(work.rounds(), 2U);
@@ -116,7 +116,7 @@ TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_once_is_tried_again) 
 }
 
 TEST_F(graph_as_side_work, may_be_destroyed_once_it_is_submitted) {
-  auto step = std::make_unique<counted_step>(machine(), 2'000);
+  auto step = std::make_unique<counted_step>(executor(), 2'000);
   cudaGraph_t copy = nullptr;
   LULL_CUDA(cudaGraphClone(&copy, step->graph()));
   job const work = submit(*side_, {.graph = copy, .steps = 200});
@@ -126,18 +126,18 @@ TEST_F(graph_as_side_work, may_be_destroyed_once_it_is_submitted) {
 }
 
 TEST_F(graph_as_side_work, keeps_off_the_reserved_sms) {
-  machine_array<std::uint32_t> sms{machine(), 1024};
+  device_array<std::uint32_t> sms{executor(), 1024};
   cuda_graph const noting = captured([&](cudaStream_t stream) { test::note_sms(stream, sms.data()); });
   job const work = submit(*side_, {.graph = noting.get(), .steps = 20});
   train(work, 2'000'000);
   std::vector<std::uint32_t> const found = sms.read();
-  placement const place = machine().place();
+  placement const place = executor().place();
   EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0), place.owned_processors) << place.how;
   EXPECT_LT(place.owned_processors, place.processors);
 }
 
 TEST_F(graph_as_side_work, is_paused_between_two_segments_and_goes_on) {
-  counted_step step{machine(), 5'000};
+  counted_step step{executor(), 5'000};
   job work = submit(*side_, {.graph = step.graph(), .steps = 400});
   train_until([&] { return work.rounds() > 20; });
   work.pause();
@@ -152,7 +152,7 @@ TEST_F(graph_as_side_work, is_paused_between_two_segments_and_goes_on) {
 }
 
 TEST_F(graph_as_side_work, is_cancelled_in_the_middle_and_its_memory_may_go) {
-  auto step = std::make_unique<counted_step>(machine(), 5'000);
+  auto step = std::make_unique<counted_step>(executor(), 5'000);
   job work = submit(*side_, {.graph = step->graph(), .steps = 1'000'000});
   train_until([&] { return work.rounds() > 5; });
   work.cancel();
@@ -164,8 +164,8 @@ TEST_F(graph_as_side_work, is_cancelled_in_the_middle_and_its_memory_may_go) {
 }
 
 TEST_F(graph_as_side_work, begins_a_step_only_when_it_is_fed_and_lets_the_successor_in) {
-  counted_step step{machine(), 2'000};
-  device_probe probe{machine(), {3'000, 10}};
+  counted_step step{executor(), 2'000};
+  device_probe probe{executor(), {3'000, 10}};
   job work = submit(*side_, {.graph = step.graph(), .steps = 100, .priority = 1, .is_fed = true});
   job const behind = side_->submit(probe.task(), "behind");
   work.feed(2);
@@ -181,8 +181,8 @@ TEST_F(graph_as_side_work, begins_a_step_only_when_it_is_fed_and_lets_the_succes
 }
 
 TEST_F(graph_as_side_work, comes_after_a_functor_in_one_bubble) {
-  device_probe probe{machine(), {300, 40}};
-  counted_step step{machine(), 2'000};
+  device_probe probe{executor(), {300, 40}};
+  counted_step step{executor(), 2'000};
   job const first = side_->submit(probe.task(), "first");
   job const work = submit(*side_, {.graph = step.graph(), .steps = 3});
   await_placed(first);
@@ -199,9 +199,9 @@ TEST_F(graph_as_side_work, comes_after_a_functor_in_one_bubble) {
 }
 
 TEST_F(graph_as_side_work, several_graphs_share_the_bubbles) {
-  counted_step one{machine(), 3'000};
-  counted_step other{machine(), 1'000};
-  counted_step third{machine(), 2'000};
+  counted_step one{executor(), 3'000};
+  counted_step other{executor(), 1'000};
+  counted_step third{executor(), 2'000};
   job const a = submit(*side_, {.graph = one.graph(), .steps = 60});
   job const b = submit(*side_, {.graph = other.graph(), .steps = 60, .priority = 2});
   job const c = submit(*side_, {.graph = third.graph(), .steps = 60});
@@ -213,8 +213,8 @@ TEST_F(graph_as_side_work, several_graphs_share_the_bubbles) {
 
 /// Conductors of two jobs follow one another in a stream, with no bubble's opening to wait for in between.
 TEST_F(graph_as_side_work, of_two_jobs_run_where_the_host_is_far_ahead) {
-  counted_step one{machine(), 1'000};
-  counted_step other{machine(), 1'000};
+  counted_step one{executor(), 1'000};
+  counted_step other{executor(), 1'000};
   job const a = submit(*side_, {.graph = one.graph(), .steps = 600, .segment = 20us});
   job const b = submit(*side_, {.graph = other.graph(), .steps = 600, .priority = 1, .segment = 20us});
   for (job const& each : {b, a}) train(each, 20'000, 90);
@@ -225,7 +225,7 @@ TEST_F(graph_as_side_work, of_two_jobs_run_where_the_host_is_far_ahead) {
 
 TEST_F(graph_as_side_work, is_destroyed_with_the_runtime_in_every_state) {
   std::vector<job> jobs;  // they keep the machine
-  counted_step step{machine(), 5'000};
+  counted_step step{executor(), 5'000};
   for (int i = 0; i < 4; ++i) jobs.push_back(submit(*side_, {.graph = step.graph(), .steps = 1'000'000}));
   jobs[3].pause();
   for (int i = 0; i < 200; ++i) one_bubble(80'000);
@@ -234,23 +234,23 @@ TEST_F(graph_as_side_work, is_destroyed_with_the_runtime_in_every_state) {
 }
 
 TEST_F(graph_as_side_work, is_quiet_within_a_bubble) {
-  counted_step step{machine(), 5'000};
+  counted_step step{executor(), 5'000};
   job work = submit(*side_, {.graph = step.graph(), .steps = 1'000'000});
   train_until([&] { return work.rounds() > 5; });
   one_bubble(20'000'000);
-  ASSERT_TRUE(side_->quiet(5s));
+  ASSERT_TRUE(side_->pause_all(5s));
   std::uint64_t const rounds = work.rounds();
   for (int i = 0; i < 20; ++i) one_bubble(100'000);
   LULL_CUDA(cudaStreamSynchronize(stream_.get()));
   EXPECT_EQ(work.rounds(), rounds);
-  side_->release();
+  side_->resume_all();
   train_until([&] { return work.rounds() > rounds; });
   work.cancel();
   EXPECT_TRUE(work.wait(10s));
 }
 
 TEST_F(graph_as_side_work, is_submitted_while_the_trainer_captures) {
-  counted_step step{machine(), 1'000};
+  counted_step step{executor(), 1'000};
   cudaGraph_t made = nullptr;
   LULL_CUDA(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeGlobal));
   trainer::burst(stream_.get(), 132, 512, 100, nullptr);
@@ -263,7 +263,7 @@ TEST_F(graph_as_side_work, is_submitted_while_the_trainer_captures) {
 }
 
 TEST_F(graph_as_side_work, waits_beside_captured_bubbles) {
-  counted_step step{machine(), 1'000};
+  counted_step step{executor(), 1'000};
   job work = submit(*side_, {.graph = step.graph(), .steps = 10});
   await_placed(work);
   cuda_graph const replayed = [&] {
@@ -282,7 +282,7 @@ TEST_F(graph_as_side_work, waits_beside_captured_bubbles) {
 
 TEST_F(graph_as_side_work, what_cannot_run_so_is_refused_by_its_kind) {
   refused({}, "there is no graph");
-  counted_step step{machine(), 1'000};
+  counted_step step{executor(), 1'000};
   refused({.graph = step.graph(), .steps = 0}, "steps is 0");
   refused({.graph = step.graph(), .segment = 0ns}, "segment must be above 0");
   refused({.graph = step.graph(), .segment = 3ms}, "node_limit no less");
@@ -294,7 +294,7 @@ TEST_F(graph_as_side_work, what_cannot_run_so_is_refused_by_its_kind) {
   LULL_CUDA(cudaGraphAddHostNode(&node, empty, nullptr, 0, &host));
   refused({.graph = empty}, "a call of a host function");
   LULL_CUDA(cudaGraphDestroy(empty));
-  machine_array<std::uint32_t> array{machine(), 64};
+  device_array<std::uint32_t> array{executor(), 64};
   std::vector<std::uint32_t> pageable(64);
   LULL_CUDA(cudaGraphCreate(&empty, 0));
   LULL_CUDA(

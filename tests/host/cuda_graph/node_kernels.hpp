@@ -8,7 +8,7 @@
 
 namespace lull::test {
 
-/// x[i] = 3 × x[i] + y[i] + node, for about `ns`: what comes of several depends on their order and number.
+/// x[i] = 3 × x[i] + y[i] + node, for about `ns`: the result of several nodes depends on their order and number.
 void apply_node(cudaStream_t stream, std::uint32_t* x, std::uint32_t const* y, std::uint32_t count, std::uint32_t node,
                 std::uint64_t ns);
 std::uint32_t applied_node(std::uint32_t x, std::uint32_t y, std::uint32_t node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of several jobs stand in bubbles, where training feels one far more than another.
+// Which of several jobs are placed if one slows training far more than another.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -27,9 +27,9 @@ using namespace std::chrono_literals;
 class appetites : public testing::Test {
  protected:
   appetites() {
-    gates_.push_back(std::make_unique<gate>(*machine_, 0U, 0, site_limits{}));
+    gates_.push_back(std::make_unique<gate>(*executor_, 0U, 0, site_limits{}));
     dispatcher_ = std::make_unique<dispatcher>(
-        machine_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
+        executor_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
         dispatcher_options{.reports = {.min_bubble = default_min_bubble, .max_bubbles = 16}}, log_);
     dispatcher_->places().choose_by([this](std::uint64_t kind) {
       auto const known = chances_.find(kind);
@@ -46,14 +46,14 @@ class appetites : public testing::Test {
     if (chance) chance_of(kind_of(name), *chance);
     job_description what = describe(probe_task{}, name);
     what.priority = priority;
-    auto made = std::make_shared<job_record>(machine_, what, 64);
-    made->grid = machine_->load(made->kernel(), 0);
+    auto made = std::make_shared<job_record>(executor_, what, 64);
+    made->grid = executor_->load(made->kernel(), 0);
     dispatcher_->add(made);
     return made;
   }
   void chance_of(std::uint64_t kind, double chance) { chances_[kind] = chance; }
-  /// Until nothing changes: names of those that stand.
-  std::string standing(std::vector<std::shared_ptr<job_record>> const& jobs) {
+  /// Ticks until nothing changes; returns the names of the placed jobs.
+  std::string placed(std::vector<std::shared_ptr<job_record>> const& jobs) {
     for (int tick = 0; tick < 100; ++tick) {
       dispatcher_->tick();
       std::this_thread::sleep_for(100us);
@@ -65,9 +65,9 @@ class appetites : public testing::Test {
     return found;
   }
 
-  std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::shared_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads, .processors = 1});
   std::vector<std::unique_ptr<gate>> gates_;
-  captured_gates captured_{*machine_, 1, false, site_limits{}, {}};
+  captured_gates captured_{*executor_, 1, false, site_limits{}, {}};
   device_clock clock_;
   log_queue log_{{}};
   std::map<std::uint64_t, double> chances_;
@@ -78,56 +78,56 @@ TEST_F(appetites, alike_stand_together_in_order) {
   auto const first = add("first", 0.9);
   auto const second = add("second", 0.5);
   auto const third = add("third", 0.9);
-  EXPECT_EQ(standing({first, second, third}), "first second ");
+  EXPECT_EQ(placed({first, second, third}), "first second ");
 }
 
 TEST_F(appetites, a_hungry_job_waits_for_a_tame_one) {
   auto const hungry = add("hungry", 0.1);
-  EXPECT_EQ(standing({hungry}), "hungry ");
+  EXPECT_EQ(placed({hungry}), "hungry ");
   auto const tame = add("tame", 0.9);
-  EXPECT_EQ(standing({hungry, tame}), "tame ");
+  EXPECT_EQ(placed({hungry, tame}), "tame ");
   EXPECT_EQ(hungry->state(), job_state::queued);
   tame->want(job_record::wish::pause);
-  EXPECT_EQ(standing({hungry, tame}), "hungry ");
+  EXPECT_EQ(placed({hungry, tame}), "hungry ");
   tame->want(job_record::wish::run);
-  EXPECT_EQ(standing({hungry, tame}), "tame ");
+  EXPECT_EQ(placed({hungry, tame}), "tame ");
 }
 
 TEST_F(appetites, one_that_turns_hungry_gives_way_and_one_that_turns_tame_comes_back) {
   auto const one = add("one", 0.9);
   auto const other = add("other", 0.9);
-  EXPECT_EQ(standing({one, other}), "one other ");
+  EXPECT_EQ(placed({one, other}), "one other ");
   chance_of(kind_of("one"), 0.1);
-  EXPECT_EQ(standing({one, other}), "other ");
+  EXPECT_EQ(placed({one, other}), "other ");
   chance_of(kind_of("one"), 0.5);
-  EXPECT_EQ(standing({one, other}), "one other ");
+  EXPECT_EQ(placed({one, other}), "one other ");
 }
 
 TEST_F(appetites, one_that_is_not_known_is_tried_beside_another_and_waits_if_the_two_are_hungry) {
   auto const tame = add("tame", 0.9);
   auto const unknown = add("unknown", {});
-  EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
+  EXPECT_EQ(placed({tame, unknown}), "tame unknown ");
   chance_of(kind_of("tame") + kind_of("unknown"), 0.1);
-  EXPECT_EQ(standing({tame, unknown}), "tame ");
+  EXPECT_EQ(placed({tame, unknown}), "tame ");
   chance_of(kind_of("unknown"), 0.8);
-  EXPECT_EQ(standing({tame, unknown}), "tame unknown ");
+  EXPECT_EQ(placed({tame, unknown}), "tame unknown ");
 }
 
 TEST_F(appetites, one_that_is_not_known_begins_without_a_hungry_one) {
   auto const hungry = add("hungry", 0.01);
-  EXPECT_EQ(standing({hungry}), "hungry ");
+  EXPECT_EQ(placed({hungry}), "hungry ");
   auto const unknown = add("unknown", {});
-  EXPECT_EQ(standing({hungry, unknown}), "unknown ");
+  EXPECT_EQ(placed({hungry, unknown}), "unknown ");
   chance_of(kind_of("hungry") + kind_of("unknown"), 0.001);  // they did run together
-  EXPECT_EQ(standing({hungry, unknown}), "hungry ");
+  EXPECT_EQ(placed({hungry, unknown}), "hungry ");
   chance_of(kind_of("unknown"), 0.015);
-  EXPECT_EQ(standing({hungry, unknown}), "hungry unknown ");
+  EXPECT_EQ(placed({hungry, unknown}), "hungry unknown ");
 }
 
 TEST_F(appetites, priority_goes_before) {
   auto const hungry = add("hungry", 0.1, 1);
   auto const tame = add("tame", 0.9, 0);
-  EXPECT_EQ(standing({hungry, tame}), "hungry tame ");
+  EXPECT_EQ(placed({hungry, tame}), "hungry tame ");
 }
 
 }  // namespace

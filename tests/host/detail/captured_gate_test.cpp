@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a captured gate makes of records where replays were faster than the dispatcher's looks.
+// What a captured gate does with records if replays were faster than the dispatcher's looks.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -25,20 +25,20 @@ class captured_ring : public testing::Test {
   captured_ring() { make(); }
   void make() {
     trainer_.begin_capture();
-    captured_type const type{threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0)};
-    gate_ = std::make_unique<captured_gate>(machine_, sites_, 16, &line_, words_.data(), &withheld_, trainer_.capture(),
-                                            &trainer_, std::span{&type, 1});
+    captured_type const type{threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0)};
+    gate_ = std::make_unique<captured_gate>(executor_, sites_, 16, &line_, words_.data(), &withheld_,
+                                            trainer_.capture(), &trainer_, std::span{&type, 1});
     open_result const opened = gate_->open(&trainer_, site{"wait"});
     gate_->close(opened, &trainer_);
     graph_ = trainer_.end_capture();
   }
-  /// Replays have opened and closed so many bubbles, and none since the look before.
+  /// Pretends that replays have opened and closed so many bubbles, and none since the last look.
   void replayed(std::uint64_t bubbles) {
     gate_line const now{.value = 2, .always_zero = 0, .bubbles = bubbles, .opened_ns = 0, .working = 0};
     gate_->note(now, false);
     gate_->note(now, false);
   }
-  /// What a copy of the ring holds.
+  /// Returns the records in a copy of the ring.
   static std::vector<bubble_record> whole(captured_gate::unread which) {
     std::vector<bubble_record> copies(which.count());
     for (std::uint64_t bubble = which.from; bubble < which.past; ++bubble) {
@@ -60,14 +60,14 @@ class captured_ring : public testing::Test {
   std::uint64_t count(counted what) const { return gate_->counts()[what]; }
 
   record seen_;
-  recording_executor machine_{seen_};
+  recording_executor executor_{seen_};
   threads_stream trainer_;
   captured_sites sites_{site_limits{}};
   gate_line line_{};
   std::uint32_t withheld_ = 0;
   std::vector<site_words> words_ = std::vector<site_words>(captured_gate::max_sites);
   std::vector<bubble_record> zeros_ = std::vector<bubble_record>(records);
-  std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
+  std::unique_ptr<copy_lane> lane_ = executor_.make_copy_lane();
   std::unique_ptr<captured_gate> gate_;
   threads_graph graph_;
   std::deque<bubble_report> reports_;

@@ -35,9 +35,9 @@ class many_captured : public testing::Test {
   }
 
   record seen_;
-  recording_executor machine_{seen_};
-  captured_gates gates_{machine_, first, false, site_limits{}, [](std::string_view line) { ADD_FAILURE() << line; }};
-  std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
+  recording_executor executor_{seen_};
+  captured_gates gates_{executor_, first, false, site_limits{}, [](std::string_view line) { ADD_FAILURE() << line; }};
+  std::unique_ptr<copy_lane> lane_ = executor_.make_copy_lane();
   std::deque<bubble_report> reports_;
   device_clock clock_;
 };

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of another type than the probe, so that no captured bubble has a worker for it.
+/// Of another type than the probe, so no captured bubble has a worker for it.
 struct plain_alone {
   static constexpr team_shape shape{.threads = 32};
   std::uint64_t extent(position at, std::uint64_t) const noexcept { return at.round < 4 ? 64 : finished; }
@@ -30,7 +30,7 @@ static_assert(side_task<plain_alone>);
 class captured_order : public testing::Test {
  protected:
   void SetUp() override {
-    side_ = std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
+    side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::threads, .processors = 2},
                                                       .tasks = {type_of<probe_task>()},
                                                       .log = [](std::string_view line) { ADD_FAILURE() << line; }});
     trainer_.begin_capture();
@@ -41,7 +41,7 @@ class captured_order : public testing::Test {
     bubble const idle{*side_, &trainer_, site{"wait"}};
     trainer_.enqueue([] { std::this_thread::sleep_for(200us); });
   }
-  /// As a graph's job does, which waits in captured bubbles.
+  /// Submits a job like a graph's, which waits in captured bubbles.
   job submit_conducting(int priority) {
     job_description what = test::threads_job(plain_alone{});
     what.type.threads.conducts = true;

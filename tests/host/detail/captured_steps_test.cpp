@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles in captured graphs under a bound on slowdown: a replay asks no host, and is withheld all the same.
+// Bubbles in captured graphs under a bound on slowdown: a replay asks no host, and its side work is withheld all the
+// same.
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 
 TEST(captured_steps, that_are_withheld_have_no_side_work) {
   threads_stream trainer;
-  runtime_options bounded{.machine = {.kind = executor_kind::threads, .processors = 2}};
+  runtime_options bounded{.executor = {.kind = executor_kind::threads, .processors = 2}};
   bounded.max_slowdown = 0.01;
   bounded.tasks = {type_of<probe_task>()};
   runtime side{bounded};
@@ -36,7 +37,7 @@ TEST(captured_steps, that_are_withheld_have_no_side_work) {
   auto const ran_in_a_replay = [&] {
     trainer.launch(graph);
     trainer.synchronize();
-    await_that([&] { return side.machine().workers_done(); });
+    await_that([&] { return executor_of(side).workers_done(); });
     std::uint64_t items = 0;
     std::size_t found = 0;
     while (found < 3) {
@@ -51,15 +52,15 @@ TEST(captured_steps, that_are_withheld_have_no_side_work) {
   EXPECT_FALSE(ran_in_a_replay()) << "before the first step";
   int ran = 0;
   for (int step = 0; step < 60; ++step) {
-    std::uint64_t const before = side.steps().withheld;
+    std::uint64_t const before = side.steps().report().withheld;
     side.step(&trainer);
-    bool const is_withheld = side.steps().withheld != before;
+    bool const is_withheld = side.steps().report().withheld != before;
     bool const has_run = ran_in_a_replay();  // a worker may come too late for a bubble
     EXPECT_FALSE(has_run && is_withheld) << step;
     ran += has_run ? 1 : 0;
   }
   EXPECT_GT(ran, 0);
-  side.bound_slowdown(0);
+  side.steps().bound_slowdown(0);
   side.step(&trainer);
   bool runs = false;
   for (int replay = 0; replay < 100 && !runs; ++replay) runs = ran_in_a_replay();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles in captured graphs, on CPU threads: what replays run, what control may do between and during them, and what
-// outlives whom.
+// Bubbles in captured graphs, on CPU threads: what replays run, what control may do between and during them, and which
+// object may outlive which.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -28,11 +28,11 @@ class captured : public testing::Test {
  protected:
   std::unique_ptr<runtime> make(runtime_mode mode = runtime_mode::on,
                                 std::chrono::nanoseconds min_bubble = default_min_bubble) {
-    return std::make_unique<runtime>(runtime_options{.machine = {.kind = executor_kind::threads, .processors = 2},
+    return std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::threads, .processors = 2},
                                                      .mode = mode,
-                                                     .min_bubble = min_bubble,
                                                      .tasks = {type_of<probe_task>()},
-                                                     .log = log_.function()});
+                                                     .log = log_.function(),
+                                                     .tuning = {.min_bubble = min_bubble}});
   }
   /// A step of three bubbles; `gap` is the trainer's own wait.
   threads_graph capture(runtime& side, std::chrono::microseconds gap, std::string const& name = "step") {
@@ -47,19 +47,19 @@ class captured : public testing::Test {
     job_state const s = task.progress().state;
     return s == job_state::finished || s == job_state::failed || s == job_state::cancelled;
   }
-  /// Replays until `ended`, each of them to its end before the next.
+  /// Replays until `ended`, each replay to its end before the next.
   void replay(std::vector<threads_graph> const& graphs, std::function<bool()> const& ended, int most = 1'000'000) {
     for (int i = 0; i < most && !ended(); ++i) {
       trainer.launch(graphs[static_cast<std::size_t>(i) % graphs.size()]);
       trainer.synchronize();
     }
   }
-  /// How many were passed over, when some more were replayed. Workers come after them all, or ever more of them would
+  /// Returns how many bubbles were passed over in further replays. Waits for their workers, otherwise ever more would
   /// wait.
   std::uint64_t short_bubbles(runtime& side, threads_graph const& graph) {
     replay(
         {graph}, [] { return false; }, 20);
-    await_that([&] { return side.machine().workers_done(); });
+    await_that([&] { return executor_of(side).workers_done(); });
     return side.counts()[counted::too_short];
   }
   static bool until(std::function<bool()> const& so) {
@@ -103,18 +103,18 @@ TEST_F(captured, control_during_ten_thousand_replays_loses_nothing) {
       job task = side->submit(arrays.task());
       task.pause();
       if (round % 3 == 0) {
-        EXPECT_TRUE(side->quiet(long_enough));
+        EXPECT_TRUE(side->pause_all(long_enough));
         std::uint64_t const before = ran(arrays);
         std::this_thread::sleep_for(1ms);
         EXPECT_EQ(ran(arrays), before);
-        side->release();
+        side->resume_all();
       }
       task.resume();
       std::this_thread::sleep_for(std::chrono::milliseconds{round});
       if (round % 4 == 3) task.cancel();
       EXPECT_TRUE(task.wait(long_enough));
       std::uint64_t const items = task.progress().items;
-      EXPECT_EQ(items, ran(arrays));  // nobody is inside; the arrays go
+      EXPECT_EQ(items, ran(arrays));  // no block is inside; the arrays go
       if (task.progress().state == job_state::finished) {
         EXPECT_STREQ(arrays.wrong(), nullptr);
         ++finished;
@@ -147,7 +147,7 @@ TEST_F(captured, the_runtime_may_go_while_graphs_are_replayed) {
       {*graph}, [] { return false; }, 200);
   EXPECT_EQ(ran(arrays), before);
   graph.reset();
-  auto const next = make();  // what the first left behind goes
+  auto const next = make();  // frees what the first has left
   probe_arrays again{{300}};
   threads_graph const other = capture(*next, 50us);
   job const task = next->submit(again.task());
@@ -173,11 +173,12 @@ TEST_F(captured, ten_thousand_captures_one_after_another_are_all_told) {
   for (int i = 0; i < 10'000; ++i) {
     replay(
         {capture(*side, 0us)}, [] { return false; }, 1);
-    // Here hundreds of captures take no longer than one of the dispatcher's looks, of which it takes some to let gates
-    // go, and no worker may be at work then.
+    // Here hundreds of captures take less time than one of the dispatcher's looks. The dispatcher needs several looks
+    // to free gates, and no worker may work then.
     if (i % 200 != 199) continue;
     ASSERT_TRUE(until([&] {
-      return side->counts()[counted::replayed] == 3U * static_cast<unsigned>(i + 1) && side->machine().workers_done();
+      return side->counts()[counted::replayed] == 3U * static_cast<unsigned>(i + 1) &&
+             executor_of(*side).workers_done();
     }));
     std::this_thread::sleep_for(20ms);
   }
@@ -216,8 +217,7 @@ TEST_F(captured, what_is_known_of_a_site_outlives_its_graph) {
     threads_graph const first = capture(*side, 0us);
     ASSERT_TRUE(until([&] { return short_bubbles(*side, first) >= 100; }));
   }
-  // Eight bubbles of a site would be needed to learn it again. Where this computer is busy, bubbles may be longer for a
-  // while.
+  // Learning the site again would take eight bubbles. On a busy computer bubbles may be longer for a while.
   auto const is_known_to_another = [&] {
     threads_graph const again = capture(*side, 0us);
     std::uint64_t const before = side->counts()[counted::too_short];
@@ -225,7 +225,8 @@ TEST_F(captured, what_is_known_of_a_site_outlives_its_graph) {
       std::uint64_t const replayed = side->counts()[counted::replayed];
       replay(
           {again}, [] { return false; }, 1);
-      if (!until([&] { return side->counts()[counted::replayed] >= replayed + 3 && side->machine().workers_done(); }))
+      if (!until(
+              [&] { return side->counts()[counted::replayed] >= replayed + 3 && executor_of(*side).workers_done(); }))
         return false;
     }
     return side->counts()[counted::too_short] >= before + 6;
@@ -274,10 +275,10 @@ TEST_F(captured, a_type_that_was_not_enabled_waits_for_another_capture) {
 }
 
 TEST_F(captured, without_a_task_type_the_graph_holds_nothing_of_ours) {
-  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 2}}};
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2}}};
   EXPECT_EQ(capture(side, 0us).size(), 3U);  // the trainer's own
   EXPECT_EQ(side.counts()[counted::not_captured], 3U);
-  runtime off{{.machine = {.kind = executor_kind::threads, .processors = 2},
+  runtime off{{.executor = {.kind = executor_kind::threads, .processors = 2},
                .mode = runtime_mode::off,
                .tasks = {type_of<probe_task>()}}};
   EXPECT_EQ(capture(off, 0us).size(), 3U);
@@ -387,7 +388,7 @@ TEST_F(captured, a_job_is_alone_in_graphs_and_the_next_comes_at_the_next_bubble)
     what.priority = i % 2;
     jobs.push_back(side->submit(what));
   }
-  replay({graph}, [&] { return side->drain(0ns); });
+  replay({graph}, [&] { return side->wait_all(0ns); });
   for (auto const& each : arrays) EXPECT_STREQ(each->wrong(), nullptr);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of sources of bubbles, of which some have nothing, on copies that come when a test lets them.
+// Reports from several sources of bubbles, some without any; the test decides when copies arrive.
 #include <lull/host/detail/collector.hpp>
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What its bubbles are, a test says.
+/// A source whose bubbles the test sets.
 class told_source final : public bubble_source {
  public:
   bool begin_collecting(copy_lane&, bool at_the_end) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dispatcher gives back where something fails, and that it holds no lock while it calls the program.
+// What the dispatcher frees when something fails, and that it holds no lock while it calls the program.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -122,7 +122,7 @@ TEST_F(runtime_recorded, workers_are_told_how_long_the_last_bubbles_of_their_sit
   EXPECT_EQ(seen.usual().min_ns, 0U);
 }
 
-/// Nobody had looked since long before: all of these closes may have come as early as the first.
+/// The look before was long ago: all of these closes may have come as early as the first.
 TEST_F(runtime_recorded, lengths_that_may_have_been_alike_are_told_as_such) {
   seen.since_look_ns = 1'000'000'000;
   auto const side = make();

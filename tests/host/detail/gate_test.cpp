@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gate from one owner to the next: what is forgotten, when it may be taken back, and bubbles that nobody closed.
+// A gate from one owner to the next: what it forgets, when it may be taken back, and bubbles that were never closed.
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -28,8 +28,8 @@ class gate_of_a_stream : public testing::Test {
   gate_of_a_stream() {
     gate_.take(trainer_.id());
     gate_.note_lease(1h);
-    gate_.stand(0,
-                {threads_worker<probe_task>(), machine_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
+    gate_.arm(0,
+              {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
   }
   ~gate_of_a_stream() override { trainer_.synchronize(); }
 
@@ -40,12 +40,12 @@ class gate_of_a_stream : public testing::Test {
   void close(bubble_id id, std::optional<closing> how = closing{}) {
     gate_.close(id, &trainer_, {.is = stream_found::plain, .id = gate_.stream_id()}, how);
   }
-  /// Bubbles that are over get no worker, and what is known of them is collected.
+  /// Passes over bubbles that are over, and collects what is known of them.
   void collect() {
     while (auto const asked = gate_.request()) gate_.pass(asked->bubble);
     await_that([&] { return has_collected(); });
   }
-  /// `record`: what its workers leave, had it any.
+  /// `record`: sets what workers would leave.
   void bubble(runtime_mode mode, std::function<void(bubble_record&)> const& record = {}) {
     bubble_id const id = open("wait", mode);
     ASSERT_NE(id.bubble, 0U);
@@ -72,16 +72,16 @@ class gate_of_a_stream : public testing::Test {
   }
 
   record seen_;
-  recording_executor machine_{seen_};
+  recording_executor executor_{seen_};
   threads_stream trainer_;
   slot_line slot_{};
-  gate gate_{machine_, 0, 0, site_limits{.min_bubble = 1s}};
+  gate gate_{executor_, 0, 0, site_limits{.min_bubble = 1s}};
   std::deque<bubble_report> reports_;
   device_clock clock_;
 
  private:
   std::uint64_t ids_ = std::uint64_t{1} << 40;
-  std::unique_ptr<copy_lane> lane_ = machine_.make_copy_lane();
+  std::unique_ptr<copy_lane> lane_ = executor_.make_copy_lane();
 };
 
 TEST_F(gate_of_a_stream, forgets_the_sites_of_its_owner_before) {
@@ -138,7 +138,7 @@ TEST_F(gate_of_a_stream, takes_a_bubble_for_abandoned_when_it_is_older_than_the_
 
 /// Workers left by their lease, and the close came by then.
 TEST_F(gate_of_a_stream, takes_a_close_just_after_the_workers_for_a_hold_up_and_a_later_one_not) {
-  clock_.note(0, {});  // the machine's clock is ours
+  clock_.note(0, {});  // the test sets the machine's clock
   gate_.note_lease(8s);
   std::uint64_t held_up = 0;
   for (auto const before : {0s, 2s, 0s, 0s}) {
@@ -174,10 +174,10 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
   auto const launched = [&] {
     bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
     seen_.take();
-    gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+    gate_.launch(id.bubble, start_when::at_once, arming::beside);
     auto const call = seen_.take();
     close(id);
-    await_that([&] { return machine_.workers_done(); });
+    await_that([&] { return executor_.workers_done(); });
     trainer_.synchronize();
     collect();
     return call.front();
@@ -189,9 +189,9 @@ TEST_F(gate_of_a_stream, lets_workers_that_come_at_the_opening_stay_longer_where
 
 TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_before_it_is_closed) {
   bubble_id const id = open("wait", runtime_mode::on, launch_time::at_open);
-  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  gate_.launch(id.bubble, start_when::at_once, arming::beside);
   trainer_.synchronize();
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   EXPECT_FALSE(has_collected()) << "its workers have left, and it is open";
   close(id);
   trainer_.synchronize();
@@ -203,33 +203,33 @@ TEST_F(gate_of_a_stream, does_not_tell_of_a_bubble_that_gets_other_workers) {
   trainer_.enqueue(stands.operation());
   bubble_id const id = open();
   close(id);
-  gate_.launch(id.bubble, start_when::opened, waiting::beside);
+  gate_.launch(id.bubble, start_when::opened, arming::beside);
   gate_.release(id.bubble);  // they wait for too long
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
   EXPECT_FALSE(has_collected()) << "others come";
   auto const asked = gate_.request();
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->bubble, id.bubble);
-  gate_.launch(id.bubble, start_when::at_once, waiting::beside);
+  gate_.launch(id.bubble, start_when::at_once, arming::beside);
   EXPECT_FALSE(gate_.request()) << "once";
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   collect();
 }
 
-/// On a device the wait stands on the workers' stream before the launch that fails.
+/// On a device the wait is on the workers' stream before the launch that fails.
 TEST_F(gate_of_a_stream, lets_a_wait_go_whose_launch_has_failed) {
   halt stands;
   trainer_.enqueue(stands.operation());
   bubble_id const id = open();
   close(id);
   seen_.throws_in = "launch";
-  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, waiting::beside), device_error);
+  EXPECT_THROW(gate_.launch(id.bubble, start_when::opened, arming::beside), device_error);
   seen_.throws_in.clear();
   gate_.release(id.bubble);
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
   collect();
@@ -243,11 +243,11 @@ TEST_F(gate_of_a_stream, waits_for_nothing_once_the_limits_of_waits_are_gone) {
   {
     wait_limits limits;
     limits.add(gate_, id.bubble, std::chrono::steady_clock::now() + 1h);
-    gate_.launch(id.bubble, start_when::opened, waiting::beside);
+    gate_.launch(id.bubble, start_when::opened, arming::beside);
     EXPECT_EQ(gate_.counts()[counted::released], 0U);
   }
   EXPECT_EQ(gate_.counts()[counted::released], 1U);
-  await_that([&] { return machine_.workers_done(); });
+  await_that([&] { return executor_.workers_done(); });
   stands.let_go();
   trainer_.synchronize();
   collect();
@@ -363,7 +363,7 @@ TEST_F(gate_of_a_stream, is_in_use_while_a_bubble_is_open_and_for_a_second_after
   EXPECT_FALSE(gate_.is_in_use()) << "it is nobody's";
 }
 
-/// Its stream may be gone: nobody else can close the bubble.
+/// Its stream may be gone: no other can close the bubble.
 TEST_F(gate_of_a_stream, may_be_taken_back_while_its_last_bubble_is_open) {
   open();
   trainer_.synchronize();

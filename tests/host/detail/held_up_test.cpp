@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles that wait for workers, because a kernel of the trainer finds no room, and what the runtime makes of them.
+// Bubbles that wait for workers because a kernel of the trainer finds no SM, and how the runtime reacts.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,12 +22,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Bubbles of which some last until all workers have left.
+/// Bubbles, some of which last until all workers have left.
 class runtime_held_up : public runtime_recorded {
  protected:
   void SetUp() override {
     side_ = make();
-    // in chunks that are done: a site where workers hand back all of theirs would be passed over
+    // Its chunks end: a site where workers hand back all of theirs would be passed over.
     job_ = side_->submit(compute_task{&sink_, 1U << 30, 1U << 30, 10}, "endless");
     await(job_, job_state::placed);
     for (int i = 0; i < 2; ++i) bubble_of(100ms);  // from now on leases last 400 ms
@@ -44,7 +44,7 @@ class runtime_held_up : public runtime_recorded {
     std::uint64_t const before = side_->summary().seen();
     std::atomic<bool> closed{false};
     bubble_id const id = side_->open(&trainer, site{"recv"});
-    trainer.enqueue([&] { EXPECT_TRUE(within_time([&] { return closed && side_->machine().workers_done(); })); });
+    trainer.enqueue([&] { EXPECT_TRUE(within_time([&] { return closed && executor_of(*side_).workers_done(); })); });
     side_->close(id, &trainer);
     closed = true;
     ended(before);
@@ -54,7 +54,7 @@ class runtime_held_up : public runtime_recorded {
     return std::count_if(lines.begin(), lines.end(),
                          [&](auto const& line) { return line.find(words) != std::string::npos; });
   }
-  /// A dispatcher that comes too late cannot tell what the bubble waited for.
+  /// Repeats bubbles: a dispatcher that comes too late cannot tell what the bubble waited for.
   void until_held_up() {
     for (int tries = 0; tries < 20 && side_->counts()[counted::held_up] == 0; ++tries) bubble_until_workers_left();
     ASSERT_EQ(side_->counts()[counted::held_up], 1U);

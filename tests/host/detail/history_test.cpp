@@ -71,7 +71,7 @@ TEST(history, one_bubble_that_was_short_does_not_hide_that_the_others_repeat) {
   EXPECT_EQ(usual_us(site), all_of(3'000, 300, 20'000, 20'300));
 }
 
-/// Each close came at 600 us, and was seen behind pieces of up to 250 us.
+/// Each close came at 600 us, and was seen after pieces of up to 250 us.
 TEST(history, lengths_whose_ends_were_seen_late_repeat_where_they_may_have_been_alike) {
   history late;
   history in_time;

@@ -31,7 +31,7 @@ inline std::uint64_t mixed(std::uint64_t value) {
   return value ^ value >> 29;
 }
 
-/// A machine whose copies have ended when somebody asks whether they have: time passes only in the test.
+/// A machine whose copies end when the test asks whether they have: time passes only in the test.
 class prompt_executor final : public threads_executor {
  public:
   using threads_executor::threads_executor;
@@ -60,20 +60,20 @@ class prompt_executor final : public threads_executor {
   };
 };
 
-/// A job whose rounds each change all that it has: one array that can go, one that is too small to.
+/// A job whose rounds each change all that it has: one array that can move, one that is too small to.
 class round_job {
  public:
-  round_job(std::shared_ptr<executor> const& machine, std::size_t bytes, int priority, std::uint64_t order,
+  round_job(std::shared_ptr<executor> const& executor, std::size_t bytes, int priority, std::uint64_t order,
             bool may_go_back)
-      : machine_(machine), memory_(std::make_shared<job_memory>()) {
+      : executor_(executor), memory_(std::make_shared<job_memory>()) {
     job_memory::scope const its{memory_};
-    large_ = {*machine, bytes / sizeof(std::uint64_t)};
-    small_ = {*machine, std::size_t{16}};
+    large_ = {*executor, bytes / sizeof(std::uint64_t)};
+    small_ = {*executor, std::size_t{16}};
     job_description what = describe(probe_task{});
     what.priority = priority;
     what.memory = memory_;
     what.may_go_back = may_go_back;
-    record = std::make_shared<job_record>(machine, what, 64);
+    record = std::make_shared<job_record>(executor, what, 64);
     record->order = order;
   }
 
@@ -81,7 +81,7 @@ class round_job {
     std::vector<std::uint64_t> now = record->save();
     std::uint64_t const round = ++now[3];
     record->restore(now);
-    for (machine_array<std::uint64_t>* const each : {&large_, &small_}) {
+    for (device_array<std::uint64_t>* const each : {&large_, &small_}) {
       std::vector<std::uint64_t> values = each->read();
       for (std::uint64_t& value : values) value = mixed(value + round);
       each->write(values);
@@ -95,32 +95,32 @@ class round_job {
     return all;
   }
   std::uint64_t bytes() const { return memory_->bytes(); }
-  void free_large() { machine_array<std::uint64_t>{std::move(large_)}; }
+  void free_large() { device_array<std::uint64_t>{std::move(large_)}; }
 
   std::shared_ptr<job_record> record;
 
  private:
-  std::shared_ptr<executor> machine_;
+  std::shared_ptr<executor> executor_;
   std::shared_ptr<job_memory> memory_;
-  machine_array<std::uint64_t> large_;  // (bytes / 8,)
-  machine_array<std::uint64_t> small_;  // (16,)
+  device_array<std::uint64_t> large_;  // (bytes / 8,)
+  device_array<std::uint64_t> small_;  // (16,)
 };
 
 class job_memories : public testing::Test {
  protected:
   void start(std::size_t device_bytes, detail::job_memories::limits const& allowed) {
-    machine_ = std::make_shared<prompt_executor>(executor_options{.kind = executor_kind::threads,
-                                                                  .memory_limit_bytes = device_bytes,
-                                                                  .reserve_bytes = allowed.reserve_bytes,
-                                                                  .processors = 1});
-    memories_ = std::make_unique<detail::job_memories>(*machine_, allowed);
+    executor_ = std::make_shared<prompt_executor>(executor_options{.kind = executor_kind::threads,
+                                                                   .memory_limit_bytes = device_bytes,
+                                                                   .reserve_bytes = allowed.reserve_bytes,
+                                                                   .processors = 1});
+    memories_ = std::make_unique<detail::job_memories>(*executor_, allowed);
   }
   round_job& add(std::size_t bytes, int priority = 0, bool may_go_back = false) {
-    jobs_.push_back(std::make_unique<round_job>(machine_, bytes, priority, jobs_.size(), may_go_back));
+    jobs_.push_back(std::make_unique<round_job>(executor_, bytes, priority, jobs_.size(), may_go_back));
     memories_->add(jobs_.back()->record);
     return *jobs_.back();
   }
-  /// As the dispatcher does: jobs that shall leave are seen to be out.
+  /// Ticks as the dispatcher does: jobs that were asked to leave have left.
   void tick() {
     for (auto const& each : jobs_) each->record->move_to(job_state::queued);
     memories_->tick(now_);
@@ -133,7 +133,7 @@ class job_memories : public testing::Test {
       tick();
     }
   }
-  /// Until nothing moves, and the reserve was looked at.
+  /// Ticks until nothing moves, and the reserve was read.
   void settle() {
     for (int ticks = 0; ticks < 12; ++ticks, now_ += 1ms) tick();
     tick_until([this] { return memories_->next() >= now_ + 1ms; });
@@ -148,7 +148,7 @@ class job_memories : public testing::Test {
   static bool is_evicted(round_job const& of) { return of.record->state() == job_state::evicted; }
 
   std::chrono::steady_clock::time_point now_{1h};
-  std::shared_ptr<prompt_executor> machine_;
+  std::shared_ptr<prompt_executor> executor_;
   std::vector<std::unique_ptr<round_job>> jobs_;
   std::unique_ptr<detail::job_memories> memories_;  // ends before the machine and the jobs
 };

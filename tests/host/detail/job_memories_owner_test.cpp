@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an owner may do with a job's memory, and with the job, while it gives way.
+// What an owner may do with a job's memory, and with the job, while the memory is moved out.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ TEST_F(job_memories, that_its_owner_may_have_written_since_is_not_dropped) {
   job.record->let_go();
   auto const bits = job.bits();
   give_back(1, 1us);
-  tick_until([&] { return machine_->device_free_bytes() >= 63 * page; });
+  tick_until([&] { return executor_->device_free_bytes() >= 63 * page; });
   tick_until([&] { return !is_evicted(job); });
   EXPECT_EQ(job.bits(), bits);
 }
@@ -48,11 +48,11 @@ TEST_F(job_memories, that_is_lost_or_anothers_is_refused) {
   start(4 * page, {.saved_bytes = 8 * page});
   round_job& job = add(2 * page);
   auto const queue = std::make_shared<detail::job_queue>(std::make_shared<detail::wake_signal>());
-  auto const another = [&] { return std::make_shared<job_record>(machine_, job.record->description(), 64); };
+  auto const another = [&] { return std::make_shared<job_record>(executor_, job.record->description(), 64); };
   queue->add(job.record);
   EXPECT_THROW(queue->add(another()), usage_error);
   EXPECT_EQ(give_back(1), 2 * page);
-  machine_array<char> const trainers{*machine_, 3 * page};
+  device_array<char> const trainers{*executor_, 3 * page};
   job.record->want(job_record::wish::cancel);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_FALSE(job.record->hold(0ns));
@@ -64,33 +64,33 @@ TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {
   round_job& job = add(page);
   job.one_round();
   auto const bits = job.bits();
-  std::uint64_t const before = machine_->device_free_bytes();
+  std::uint64_t const before = executor_->device_free_bytes();
   detail::memory_request request{.bytes = 1, .deadline = now_ + 60s};
   memories_->ask(request);
   tick();
   tick();  // saves
   job.record->want(job_record::wish::cancel);
   tick_until([&] { return request.is_over; });
-  EXPECT_EQ(machine_->device_free_bytes(), before);
+  EXPECT_EQ(executor_->device_free_bytes(), before);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_EQ(job.bits(), bits);
 }
 
-/// It comes while the tick looks whether another may come back, after jobs were asked to leave.
+/// The request comes during a tick that looks whether another job may come back, after jobs were asked to leave.
 TEST_F(job_memories, that_is_asked_for_during_a_tick_is_not_refused_before_the_next) {
   start(64 * page, {.saved_bytes = 8 * page});
   add(2 * page);
   add(2 * page, 1);
   EXPECT_EQ(give_back(1), 2 * page);
-  machine_array<char> const trainers{*machine_, 61 * page};  // so it stays away, and nothing moves
+  device_array<char> const trainers{*executor_, 61 * page};  // so it stays away, and nothing moves
   detail::memory_request late{.bytes = 1, .deadline = now_ + 600s};
   bool asked = false;
-  machine_->looks_at_free = [&] {
+  executor_->looks_at_free = [&] {
     if (!std::exchange(asked, true)) memories_->ask(late);
   };
   tick_until([&] { return asked; });
   EXPECT_FALSE(late.is_over);
-  machine_->looks_at_free = {};
+  executor_->looks_at_free = {};
   tick_until([&] { return late.is_over; });
   EXPECT_GE(memories_->await(late), 2 * page);
 }
@@ -122,9 +122,9 @@ TEST(job_memory, releases_a_piece_that_moves_when_the_move_has_ended) {
 
 TEST_F(job_memories, what_a_runtime_makes_for_a_job_is_not_of_it) {
   auto const memory = std::make_shared<job_memory>();
-  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}}};
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 1}}};
   job_memory::scope const its{memory};
-  machine_array<char> const array{side.machine(), 128 * kib};
+  device_array<char> const array{side.memory(), 128 * kib};
   job_description what = describe(probe_task{});
   what.memory = memory;
   job made = side.submit(what);

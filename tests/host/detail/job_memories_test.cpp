@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of jobs that gives way to a trainer's, and comes back with what was in it. The machine is real; what the
-// dispatcher and blocks do is done here, one after the other, so that each run is the same.
+// Memory of jobs that is moved out for a trainer, and comes back with its content. The machine is real. The test does
+// the work of the dispatcher and of blocks, step by step, so that each run is the same.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -23,19 +23,19 @@ TEST_F(job_memories, is_what_a_thread_allocates_in_a_scope) {
   start(0, {});
   auto const outer = std::make_shared<job_memory>();
   auto const inner = std::make_shared<job_memory>();
-  machine_array<char> none{*machine_, 128 * kib};
-  std::optional<machine_array<char>> gone;
+  device_array<char> none{*executor_, 128 * kib};
+  std::optional<device_array<char>> gone;
   {
     job_memory::scope const of_outer{outer};
-    gone.emplace(*machine_, 256 * kib);
+    gone.emplace(*executor_, 256 * kib);
     {
       job_memory::scope const of_inner{inner};
-      none = machine_array<char>{*machine_, 512 * kib};  // what it held goes
-      machine_array<char> const small{*machine_, 16};
+      none = device_array<char>{*executor_, 512 * kib};  // what it held goes
+      device_array<char> const small{*executor_, 16};
       EXPECT_EQ(inner->bytes(), 512 * kib) << "a small piece cannot go";
     }
-    std::thread{[&] { machine_array<char>{*machine_, kib}; }}.join();
-    machine_array<char> const short_lived{*machine_, 64 * kib};
+    std::thread{[&] { device_array<char>{*executor_, kib}; }}.join();
+    device_array<char> const short_lived{*executor_, 64 * kib};
     EXPECT_EQ(outer->bytes(), 320 * kib);
   }
   EXPECT_EQ(outer->bytes(), 256 * kib);
@@ -49,15 +49,15 @@ TEST_F(job_memories, of_the_lowest_job_goes_first_and_comes_back_with_its_bits) 
   round_job& low = add(2 * page + 64, 0);
   for (round_job* const each : {&high, &low}) each->one_round();
   auto const bits = low.bits();
-  std::uint64_t const before = machine_->device_free_bytes();
+  std::uint64_t const before = executor_->device_free_bytes();
   EXPECT_EQ(give_back(1), low.bytes());
-  EXPECT_EQ(machine_->device_free_bytes(), before + low.bytes());
+  EXPECT_EQ(executor_->device_free_bytes(), before + low.bytes());
   EXPECT_TRUE(is_evicted(low));
   EXPECT_FALSE(is_evicted(high));
   EXPECT_NE(low.bits(), bits) << "what was there is gone";
   tick_until([&] { return !is_evicted(low); });
   EXPECT_EQ(low.bits(), bits);
-  EXPECT_EQ(machine_->device_free_bytes(), before);
+  EXPECT_EQ(executor_->device_free_bytes(), before);
   EXPECT_EQ(give_back(low.bytes() + 1), low.bytes() + high.bytes());
 }
 
@@ -100,12 +100,12 @@ TEST_F(job_memories, of_a_cancelled_job_is_lost_where_there_is_no_room) {
   start(4 * page, {.saved_bytes = 8 * page});
   round_job& job = add(2 * page);
   EXPECT_EQ(give_back(1), 2 * page);
-  machine_array<char> trainers{*machine_, 3 * page};
+  device_array<char> trainers{*executor_, 3 * page};
   job.record->want(job_record::wish::cancel);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   job.free_large();
-  trainers = machine_array<char>{};
-  EXPECT_GE(machine_->device_free_bytes(), 3 * page) << "it was not counted twice";
+  trainers = device_array<char>{};
+  EXPECT_GE(executor_->device_free_bytes(), 3 * page) << "it was not counted twice";
 }
 
 TEST_F(job_memories, without_time_a_job_goes_back_to_where_it_was_saved) {
@@ -133,7 +133,7 @@ TEST_F(job_memories, of_a_job_that_may_not_go_back_is_saved_however_short_the_ti
   job.one_round();
   auto const later = job.bits();
   give_back(1, 1us);
-  tick_until([&] { return machine_->device_free_bytes() >= 63 * page; });
+  tick_until([&] { return executor_->device_free_bytes() >= 63 * page; });
   tick_until([&] { return !is_evicted(job); });
   EXPECT_NE(later, bits);
   EXPECT_EQ(job.bits(), later);
@@ -142,18 +142,18 @@ TEST_F(job_memories, of_a_job_that_may_not_go_back_is_saved_however_short_the_ti
 TEST_F(job_memories, that_was_released_while_it_was_away_does_not_come_back) {
   start(64 * page, {.saved_bytes = 8 * page});
   round_job& job = add(page);
-  std::uint64_t const before = machine_->device_free_bytes();
-  bytes_taken const taken = machine_->taken_bytes();
+  std::uint64_t const before = executor_->device_free_bytes();
+  bytes_taken const taken = executor_->taken_bytes();
   EXPECT_GE(taken.now, page);
   EXPECT_EQ(give_back(1), page);
-  EXPECT_EQ(machine_->taken_bytes().now, taken.now - page);
-  EXPECT_EQ(machine_->taken_bytes().most, taken.most);
-  { machine_array<char> const small{*machine_, 4096}; }
-  EXPECT_EQ(machine_->taken_bytes().most, taken.most) << "also when less is taken again";
+  EXPECT_EQ(executor_->taken_bytes().now, taken.now - page);
+  EXPECT_EQ(executor_->taken_bytes().most, taken.most);
+  { device_array<char> const small{*executor_, 4096}; }
+  EXPECT_EQ(executor_->taken_bytes().most, taken.most) << "also when less is taken again";
   job.free_large();
-  EXPECT_EQ(machine_->device_free_bytes(), before + page);
+  EXPECT_EQ(executor_->device_free_bytes(), before + page);
   tick_until([&] { return !is_evicted(job); });
-  EXPECT_EQ(machine_->device_free_bytes(), before + page);
+  EXPECT_EQ(executor_->device_free_bytes(), before + page);
 }
 
 TEST_F(job_memories, copies_of_jobs_that_are_there_make_room_for_one_that_leaves) {
@@ -174,13 +174,13 @@ TEST_F(job_memories, below_the_reserve_gives_way_and_comes_back_only_when_it_fit
   auto const bits = job.bits();
   settle();
   EXPECT_FALSE(is_evicted(job));
-  auto trainers = std::make_unique<machine_array<char>>(*machine_, 3 * page);
-  tick_until([&] { return machine_->device_free_bytes() >= 12 * page; });
+  auto trainers = std::make_unique<device_array<char>>(*executor_, 3 * page);
+  tick_until([&] { return executor_->device_free_bytes() >= 12 * page; });
   EXPECT_TRUE(is_evicted(job));
   now_ += 100s;
   settle();
   EXPECT_TRUE(is_evicted(job)) << "3 pages beside 10 leave less than the reserve";
-  trainers = std::make_unique<machine_array<char>>(*machine_, page + page / 2 + page / 4);
+  trainers = std::make_unique<device_array<char>>(*executor_, page + page / 2 + page / 4);
   now_ += 100s;
   settle();
   EXPECT_TRUE(is_evicted(job)) << "it would have to go again at the next page";
@@ -189,7 +189,7 @@ TEST_F(job_memories, below_the_reserve_gives_way_and_comes_back_only_when_it_fit
   EXPECT_EQ(job.bits(), bits);
 }
 
-/// What a job of so many bytes has after so many rounds that nothing disturbed.
+/// Returns what a job of so many bytes has after so many undisturbed rounds.
 std::vector<std::uint64_t> undisturbed(std::size_t bytes, std::uint64_t rounds) {
   std::vector<std::uint64_t> values(bytes / sizeof(std::uint64_t) + 16);
   for (std::uint64_t round = 1; round <= rounds; ++round) {
@@ -208,7 +208,7 @@ TEST_F(job_memories, never_stands_in_the_way_of_what_is_promised) {
     jobs_.clear();
     memories_.reset();
     start(48 * unit, {.reserve_bytes = reserve, .saved_bytes = 16 * page});
-    std::vector<machine_array<char>> trainers;
+    std::vector<device_array<char>> trainers;
     for (std::size_t job = 0; job < 4; ++job) add((4 + job) * unit, static_cast<int>(job % 2), job % 2 == 0);
     std::vector<std::uint64_t> rounds(4);
     int taken = 0, announced = 0, evicted = 0, went_back = 0;
@@ -218,12 +218,12 @@ TEST_F(job_memories, never_stands_in_the_way_of_what_is_promised) {
       if (what < 3 && !trainers.empty()) {
         std::swap(trainers[random() % trainers.size()], trainers.back());
         trainers.pop_back();
-      } else if (what < 5 && machine_->device_free_bytes() >= reserve) {
-        ASSERT_NO_THROW(trainers.emplace_back(*machine_, bytes)) << "within the reserve";
+      } else if (what < 5 && executor_->device_free_bytes() >= reserve) {
+        ASSERT_NO_THROW(trainers.emplace_back(*executor_, bytes)) << "within the reserve";
         ++taken;
       } else if (what == 5) {
         if (give_back(bytes, random() % 2 == 0 ? 1us : 60s) >= bytes) {
-          ASSERT_NO_THROW(trainers.emplace_back(*machine_, bytes)) << "it was announced";
+          ASSERT_NO_THROW(trainers.emplace_back(*executor_, bytes)) << "it was announced";
           ++announced;
         }
       } else {
@@ -238,7 +238,7 @@ TEST_F(job_memories, never_stands_in_the_way_of_what_is_promised) {
       }
       settle();
       bool const all_gave = std::all_of(jobs_.begin(), jobs_.end(), [](auto const& each) { return is_evicted(*each); });
-      ASSERT_TRUE(all_gave || machine_->device_free_bytes() >= reserve);
+      ASSERT_TRUE(all_gave || executor_->device_free_bytes() >= reserve);
       evicted += std::any_of(jobs_.begin(), jobs_.end(), [](auto const& each) { return is_evicted(*each); }) ? 1 : 0;
       now_ += std::chrono::milliseconds{random() % 2'000};
     }

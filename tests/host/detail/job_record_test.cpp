@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's own words, saved and taken up again: those of a file are not believed.
+// A job's own words, saved and restored: those of a file are checked.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -25,9 +25,9 @@ using words = std::vector<std::uint64_t>;
 class saved_words : public testing::Test {
  protected:
   std::unique_ptr<detail::job_record> job(std::uint64_t ring = 64) {
-    return std::make_unique<detail::job_record>(machine_, describe(probe_task{}), ring);
+    return std::make_unique<detail::job_record>(executor_, describe(probe_task{}), ring);
   }
-  /// Of an open phase of ten items, seven of them claimed, four committed, three handed back.
+  /// Returns an open phase of ten items: seven claimed, four committed, three handed back.
   words open_phase() {
     words made = job()->save();
     made[0] = tagged{5, 7}.word();
@@ -39,7 +39,7 @@ class saved_words : public testing::Test {
     made[11] = 3;
     return made;
   }
-  std::shared_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads, .processors = 2});
+  std::shared_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads, .processors = 2});
 };
 
 TEST_F(saved_words, are_taken_up_as_they_were) {
@@ -105,9 +105,9 @@ TEST_F(saved_words, of_no_job_at_rest_are_refused) {
   EXPECT_THROW(job()->restore(short_ones), usage_error);
 }
 
-/// Every state with tags and tickets near those of the phase: between two phases the state speaks of the one whose
-/// limit is known, all of which was claimed and nothing is left to add up. Else no block could open the next phase, or
-/// items would be done again.
+/// Tries every state with tags and tickets near those of the phase. Between two phases the state belongs to the phase
+/// whose limit is known, all of which was claimed, and nothing is left to add up. Otherwise no block could open the
+/// next phase, or items would run again.
 TEST_F(saved_words, between_phases_agree_on_the_phase) {
   constexpr std::uint64_t items = 3;
   int taken = 0;
@@ -172,11 +172,11 @@ TEST_F(saved_words, what_is_seen_as_paused_is_not_placed_until_it_is_resumed) {
   auto const paused = job();
   paused->want(wish::pause);
   EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused);
-  // its owner resumes and pauses it before the dispatcher looks: nothing has happened
+  // The owner resumes and pauses it before the dispatcher looks: nothing has happened.
   paused->want(wish::run);
   paused->want(wish::pause);
   EXPECT_EQ(paused->move_to(job_state::queued), job_state::paused);
-  // the dispatcher looks in between: it is taken, and from then on its owner does not see it paused
+  // The dispatcher looks in between: it takes the job, and from then on the owner does not see it paused.
   paused->want(wish::run);
   EXPECT_EQ(paused->move_to(job_state::queued), job_state::queued);
   paused->want(wish::pause);
@@ -197,10 +197,10 @@ TEST_F(saved_words, what_is_over_stays_so) {
 }
 
 TEST(job_record, is_waited_for_without_an_end) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
   for (auto const at_most :
        {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - std::chrono::nanoseconds{1}}) {
-    detail::job_record one{machine, describe(probe_task{}), 64};
+    detail::job_record one{executor, describe(probe_task{}), 64};
     auto waits = std::async(std::launch::async, [&] { return one.wait(at_most); });
     EXPECT_EQ(waits.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
     one.move_to(job_state::finished);
@@ -210,8 +210,8 @@ TEST(job_record, is_waited_for_without_an_end) {
 }
 
 TEST(job_record, counts_how_often_its_owner_may_have_written_its_memory) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  detail::job_record one{machine, describe(probe_task{}), 64};
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{executor, describe(probe_task{}), 64};
   EXPECT_EQ(one.touches(), 0U);
   ASSERT_TRUE(one.hold(long_enough));
   one.let_go();
@@ -222,10 +222,10 @@ TEST(job_record, counts_how_often_its_owner_may_have_written_its_memory) {
 }
 
 TEST(job_record, is_not_held_where_its_memory_is_lost_meanwhile) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
   job_description with_memory = describe(probe_task{});
   with_memory.memory = std::make_shared<job_memory>();
-  detail::job_record one{machine, with_memory, 64};
+  detail::job_record one{executor, with_memory, 64};
   ASSERT_TRUE(one.ask_to_leave());
   auto held = std::async(std::launch::async, [&] { return one.hold(long_enough); });
   EXPECT_EQ(held.wait_for(std::chrono::milliseconds{20}), std::future_status::timeout);
@@ -236,8 +236,8 @@ TEST(job_record, is_not_held_where_its_memory_is_lost_meanwhile) {
 }
 
 TEST(job_record, that_was_let_go_too_often_is_held_by_nobody) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  detail::job_record one{machine, describe(probe_task{}), 64};
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{executor, describe(probe_task{}), 64};
   one.let_go();
   ASSERT_TRUE(one.hold(long_enough));
   EXPECT_FALSE(one.ask_to_leave());
@@ -247,8 +247,8 @@ TEST(job_record, that_was_let_go_too_often_is_held_by_nobody) {
 }
 
 TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {
-  std::shared_ptr<executor> const machine = make_executor({.kind = executor_kind::threads, .processors = 1});
-  detail::job_record one{machine, describe(probe_task{}), 64};
+  std::shared_ptr<executor> const executor = make_executor({.kind = executor_kind::threads, .processors = 1});
+  detail::job_record one{executor, describe(probe_task{}), 64};
   for (auto const at_most :
        {std::chrono::nanoseconds::min(), std::chrono::nanoseconds{-1}, std::chrono::nanoseconds{0}})
     EXPECT_FALSE(one.wait(at_most));
@@ -257,30 +257,30 @@ TEST(job_record, is_not_waited_for_when_the_time_is_over_before) {
 }
 
 TEST(job_record, takes_no_memory_of_the_machine) {
-  std::shared_ptr<executor> const machine =
+  std::shared_ptr<executor> const executor =
       make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 1, .processors = 1});
-  detail::job_record const one{machine, describe(probe_task{}), 64};
-  EXPECT_EQ(machine->taken_bytes().now, 0U);
+  detail::job_record const one{executor, describe(probe_task{}), 64};
+  EXPECT_EQ(executor->taken_bytes().now, 0U);
 }
 
-/// Whichever allocation is the one that fails.
+/// Each allocation in turn fails.
 TEST(job_seat, leaves_nothing_behind_when_memory_runs_out) {
   std::size_t refused = 0;
   bool made = false;
   for (std::size_t limit = 64; !made; limit += 64) {
-    std::shared_ptr<executor> const machine =
+    std::shared_ptr<executor> const executor =
         make_executor({.kind = executor_kind::threads, .memory_limit_bytes = limit, .processors = 1});
     try {
-      detail::job_seat const one{machine, 64};
+      detail::job_seat const one{executor, 64};
       made = true;
     } catch (limit_error const&) {
       ++refused;
     }
     void* whole = nullptr;
-    EXPECT_NO_THROW(whole = machine->allocate(limit)) << "with a limit of " << limit << " bytes";
-    machine->release(whole);
+    EXPECT_NO_THROW(whole = executor->allocate(limit)) << "with a limit of " << limit << " bytes";
+    executor->release(whole);
   }
-  // the cursor, the ring behind it, the line behind both
+  // the cursor, the ring after it, the line after both
   EXPECT_GE(refused, (sizeof(cursor) + sizeof(ring_group)) / 64);
 }
 
@@ -294,8 +294,8 @@ class seated : public saved_words {
     do wait();
     while (!job.leave(*lane_));
   }
-  std::unique_ptr<copy_lane> lane_ = machine_->make_control_lane();
-  std::shared_ptr<detail::job_seat> seat_ = std::make_shared<detail::job_seat>(machine_, 64);
+  std::unique_ptr<copy_lane> lane_ = executor_->make_control_lane();
+  std::shared_ptr<detail::job_seat> seat_ = std::make_shared<detail::job_seat>(executor_, 64);
 };
 
 TEST_F(seated, takes_its_words_to_the_machine_and_back) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When workers are enqueued, on gates of a machine that writes down what is asked of it. The trainer's streams stand
-// still until a test lets them go on, so nothing here depends on time.
+// When workers are enqueued, on gates of a machine that records what it is asked. The trainer's streams stop until a
+// test lets them continue, so nothing here depends on time.
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 class held_stream {
  public:
   ~held_stream() { go(1'000); }
-  void stand() {
+  void arm() {
     stream_.enqueue([this, until = ++waits_] { EXPECT_TRUE(within_time([&] { return allowed_.load() >= until; })); });
   }
   void go(int more = 1) { allowed_ += more; }
@@ -41,29 +41,29 @@ class launching : public testing::Test {
   explicit launching(int streams = 2) {
     for (int g = 0; g < streams; ++g) {
       streams_.push_back(std::make_unique<held_stream>());
-      gates_.push_back(std::make_unique<gate>(machine_, static_cast<std::uint32_t>(g), 0, site_limits{}));
+      gates_.push_back(std::make_unique<gate>(executor_, static_cast<std::uint32_t>(g), 0, site_limits{}));
       gates_.back()->take(streams_.back()->get()->id());
       gates_.back()->note_lease(2s);
-      gates_.back()->stand(0, {threads_worker<probe_task>(),
-                               machine_.load(threads_worker<probe_task>(), 0),
-                               {&slot_, gates_.back()->ref()}});
+      gates_.back()->arm(0, {threads_worker<probe_task>(),
+                             executor_.load(threads_worker<probe_task>(), 0),
+                             {&slot_, gates_.back()->ref()}});
     }
   }
   ~launching() override {
     for (auto& each : streams_) each->go(1'000);
     for (auto& each : streams_) each->get()->synchronize();
     if (launcher_) launcher_->stop();
-    EXPECT_TRUE(within_time([&] { return machine_.workers_done(); }));
+    EXPECT_TRUE(within_time([&] { return executor_.workers_done(); }));
   }
   void start(launch_policy policy) { launcher_.emplace(gates_, policy); }
 
-  /// A bubble whose edges are enqueued; `inside` and `before` of it the stream waits to be let go.
+  /// Enqueues a bubble's edges; before it and inside it the stream waits for the test.
   void bubble(int at, runtime_mode mode = runtime_mode::on) {
     held_stream& stream = *streams_[static_cast<std::size_t>(at)];
     gate& of = gate_of(at);
-    stream.stand();
+    stream.arm();
     bubble_id const id = of.open(stream.get(), stream.get()->id(), site{"wait"}, mode, launch_time::at_close);
-    stream.stand();
+    stream.arm();
     of.close(id, stream.get(), {.is = stream_found::plain, .id = stream.get()->id()}, closing{});
     seen_.take();
   }
@@ -74,17 +74,17 @@ class launching : public testing::Test {
     await_that([&] { return gate_of(at).numbers().opened != before; });
   }
   void closes(int at) { streams_[static_cast<std::size_t>(at)]->go(); }
-  /// A tick, and what it asked for.
+  /// Ticks, and returns what the tick asked for.
   calls tick() {
     next_ = launcher_->tick();
     return seen_.take();
   }
   void await_workers() {
-    await_that([&] { return machine_.workers_done(); });
+    await_that([&] { return executor_.workers_done(); });
   }
 
   record seen_;
-  recording_executor machine_{seen_};
+  recording_executor executor_{seen_};
   slot_line slot_{};  // empty: workers leave at once
   std::vector<std::unique_ptr<held_stream>> streams_;
   std::vector<std::unique_ptr<gate>> gates_;
@@ -97,17 +97,17 @@ calls const a_launch{"launch "};
 class launching_on_one_stream : public launching {
  protected:
   launching_on_one_stream() : launching(1) {}
-  /// Bubbles that are harvested and learnt from, `apart` from each other.
+  /// Runs bubbles that are harvested and learnt from, `apart` from each other.
   void train(int bubbles, std::chrono::milliseconds apart, runtime_mode mode = runtime_mode::on) {
     std::deque<bubble_report> reports;
-    auto const lane = machine_.make_copy_lane();
+    auto const lane = executor_.make_copy_lane();
     for (int i = 0; i < bubbles; ++i) {
       bubble(0, mode);
       tick();
       std::this_thread::sleep_for(apart);
       opens(0);
       tick();
-      if (mode == runtime_mode::observe) std::this_thread::sleep_for(20ms);  // so long are they, then
+      if (mode == runtime_mode::observe) std::this_thread::sleep_for(20ms);  // the observed length
       closes(0);
       await_workers();
       await_that([&] {
@@ -127,9 +127,9 @@ TEST_F(launching, no_wait_is_let_go_before_an_earlier_one) {
   {
     wait_limits limits;
     limits.add(of, 1, std::chrono::steady_clock::now() + 1h);
-    of.launch(1, start_when::opened, waiting::beside);
+    of.launch(1, start_when::opened, arming::beside);
     limits.add(of, 2, std::chrono::steady_clock::now() + 1ms);
-    of.launch(2, start_when::opened, waiting::beside);
+    of.launch(2, start_when::opened, arming::beside);
     EXPECT_FALSE(within_time([&] { return of.counts()[counted::released] != 0; }, 200ms));
   }
   EXPECT_EQ(of.counts()[counted::released], 2U);
@@ -162,7 +162,7 @@ TEST_F(launching, a_worker_that_may_wait_is_enqueued_ahead_and_starts_with_the_o
   launcher_->offer(gate_of(0));
   EXPECT_EQ(seen_.take(), a_launch);
   EXPECT_EQ(gate_of(0).counts()[counted::armed], 1U);
-  EXPECT_FALSE(machine_.workers_done());
+  EXPECT_FALSE(executor_.workers_done());
   opens(0);
   await_workers();
   EXPECT_EQ(tick(), calls{});
@@ -284,10 +284,10 @@ TEST_F(launching_on_one_stream, an_opening_that_is_expected_is_waited_for_shortl
   opens(0);
 }
 
-/// Where nothing is known of its length it would wait for 250 ms.
+/// If its length were unknown, it would wait for 250 ms.
 TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited_for_longer_than_it_lasts) {
   start({});
-  train(2, 10ms, runtime_mode::observe);  // which tells how long they are, for the workers here leave at once
+  train(2, 10ms, runtime_mode::observe);  // measures their length, because the workers here leave at once
   train(6, 10ms);
   bubble(0);
   await_that([&] { return tick() == a_launch; });
@@ -301,9 +301,9 @@ TEST_F(launching_on_one_stream, one_that_opens_later_than_expected_is_not_waited
   await_workers();
 }
 
-/// The trainer does something else for a while, and its host is ahead: what later openings were expected after has not
-/// come.
-TEST_F(launching_on_one_stream, behind_one_that_is_late_none_is_waited_for) {
+/// The trainer does something else for a while, and its host is ahead: the opening from which later ones were expected
+/// has not come.
+TEST_F(launching_on_one_stream, after_one_that_is_late_none_is_waited_for) {
   start({});
   train(2, 40ms, runtime_mode::observe);
   train(6, 40ms);

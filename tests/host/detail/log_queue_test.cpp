@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of the log: nobody waits for the program's callback, none is given out after the end, and lost ones are
+// Lines of the log: no thread waits for the program's callback, no line is given out after the end, and lost lines are
 // counted.
 #include <atomic>
 #include <chrono>

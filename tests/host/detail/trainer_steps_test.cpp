@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of steps whose moments are on their way to the trainer's stream.
+// Marks of steps whose moments have not yet reached the trainer's stream.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -37,7 +37,7 @@ std::uint64_t timed(trainer_steps& steps, threads_stream& trainer) {
 TEST(trainer_steps, that_is_skipped_while_its_beginning_is_enqueued_says_nothing) {
   busy_machine machine;
   threads_stream trainer;
-  trainer_steps::log_line const log;
+  trainer_steps::log_function const log;
   trainer_steps steps{machine, true, 0, 0, log};
   for (int step = 0; step < 4; ++step) {
     machine.meanwhile = step == 2 ? [&] { steps.skip(); } : std::function<void()>{};
@@ -49,7 +49,7 @@ TEST(trainer_steps, that_is_skipped_while_its_beginning_is_enqueued_says_nothing
 TEST(trainer_steps, is_read_while_another_beginning_is_enqueued) {
   busy_machine machine;
   threads_stream trainer;
-  trainer_steps::log_line const log;
+  trainer_steps::log_function const log;
   trainer_steps steps{machine, true, 0, 0, log};
   steps.next(&trainer);
   steps.next(&trainer);

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-/// As one that nothing wakes but what was asked for.
+/// Sleeps as a thread that only a request wakes.
 void sleep(wake_signal& signal) {
   auto const limit = steady::now() + long_enough;
   signal.sleep_until(limit);

@@ -29,14 +29,14 @@ TEST(governor, refuses_what_it_cannot_keep) {
 }
 
 TEST(governor, decides_for_whole_spells) {
-  governor of{{.trainer = 3, .steps_a_spell = 4}};
+  governor of{{.draw_seed = 3, .steps_a_spell = 4}};
   int harvested = 0;
   for (std::uint64_t spell = 0; spell < 400; ++spell) {
     bool const first = of.harvests(4 * spell);
     for (std::uint64_t step = 4 * spell + 1; step < 4 * spell + 4; ++step) EXPECT_EQ(of.harvests(step), first);
     harvested += first ? 1 : 0;
   }
-  EXPECT_NEAR(harvested, 400 * 0.2 * 64 / 400, 10);  // hardly any behind the 64 spells of which nothing was told
+  EXPECT_NEAR(harvested, 400 * 0.2 * 64 / 400, 10);  // hardly any after the 64 spells without a length
 }
 
 std::vector<bool> draws(governor& of, std::uint64_t from, std::uint64_t to) {
@@ -46,23 +46,23 @@ std::vector<bool> draws(governor& of, std::uint64_t from, std::uint64_t to) {
 }
 
 TEST(governor, ranks_of_a_trainer_withhold_in_the_same_steps_whenever_they_started) {
-  governor first{{.trainer = 17}};
-  governor restarted{{.trainer = 17}};
-  governor other{{.trainer = 18}};
+  governor first{{.draw_seed = 17}};
+  governor restarted{{.draw_seed = 17}};
+  governor other{{.draw_seed = 18}};
   draws(first, 480, 500);
   std::vector<bool> const found = draws(first, 500, 600);
   EXPECT_EQ(found, draws(restarted, 500, 600));
   EXPECT_NE(found, draws(other, 500, 600));
 }
 
-/// Tells it steps of a trainer without noise.
+/// Reports steps of a trainer without noise.
 void train(governor& of, std::uint64_t from, std::uint64_t to, double slowdown) {
   for (std::uint64_t step = from; step < to; ++step) of.took(step, step_ns * (of.harvests(step) ? 1 + slowdown : 1));
 }
 
 TEST(governor, ranks_with_unlike_chances_withhold_together_what_is_withheld_for_all) {
-  governor tame{{.max_slowdown = 0.02, .trainer = 5}};
-  governor hungry{{.max_slowdown = 0.02, .trainer = 5}};
+  governor tame{{.max_slowdown = 0.02, .draw_seed = 5}};
+  governor hungry{{.max_slowdown = 0.02, .draw_seed = 5}};
   train(tame, 0, 1'000, 0.001);
   train(hungry, 0, 1'000, 0.08);
   EXPECT_GT(tame.chance(), 0.9);
@@ -73,7 +73,7 @@ TEST(governor, ranks_with_unlike_chances_withhold_together_what_is_withheld_for_
   }
 }
 
-/// Tells it steps of a trainer without noise, whose side work is of two kinds by turns, each for 48 steps.
+/// Reports steps of a trainer without noise, with side work of two kinds in turns of 48 steps.
 double train_by_turns(governor& of, std::uint64_t steps, std::array<double, 2> slowdowns,
                       std::array<std::uint64_t, 2>& harvested) {
   double longer = 0;
@@ -88,7 +88,7 @@ double train_by_turns(governor& of, std::uint64_t steps, std::array<double, 2> s
 }
 
 TEST(governor, lets_a_hungry_kind_give_way_and_a_tame_one_run) {
-  governor of{{.max_slowdown = 0.01, .trainer = 9}};
+  governor of{{.max_slowdown = 0.01, .draw_seed = 9}};
   std::array<std::uint64_t, 2> harvested{};
   EXPECT_LT(train_by_turns(of, 8'000, {0.1, 0.002}, harvested), 0.01);
   EXPECT_LT(harvested[0], 4'000 * 0.25);
@@ -100,7 +100,7 @@ TEST(governor, lets_a_hungry_kind_give_way_and_a_tame_one_run) {
 }
 
 TEST(governor, keeps_its_bound_beside_kinds_that_come_and_go) {
-  governor of{{.max_slowdown = 0.01, .trainer = 4}};
+  governor of{{.max_slowdown = 0.01, .draw_seed = 4}};
   double longer = 0;
   constexpr std::uint64_t steps = 20'000;
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -113,7 +113,7 @@ TEST(governor, keeps_its_bound_beside_kinds_that_come_and_go) {
 }
 
 TEST(governor, tells_the_noise_and_how_long_it_takes_to_know_at_that) {
-  governor of{{.max_slowdown = 0.01, .trainer = 5, .steps_a_spell = 2}};
+  governor of{{.max_slowdown = 0.01, .draw_seed = 5, .steps_a_spell = 2}};
   EXPECT_FALSE(of.noise());
   EXPECT_EQ(of.steps_to_know(), 0U);
   std::mt19937_64 random{3};
@@ -152,7 +152,7 @@ TEST(governor, does_without_steps_that_are_told_late_or_never) {
 }
 
 TEST(governor, hardly_harvests_while_nothing_is_told_for_64_spells) {
-  governor of{{.trainer = 1, .steps_a_spell = 1}};
+  governor of{{.draw_seed = 1, .steps_a_spell = 1}};
   std::vector<bool> harvested;
   for (std::uint64_t step = 0; step < 63; ++step) harvested.push_back(of.harvests(step));
   EXPECT_EQ(of.chance(), 0.2);
@@ -183,7 +183,7 @@ TEST(governor, does_not_take_a_pause_of_the_trainer_for_what_side_work_costs) {
   EXPECT_GT(of.chance(), 0.2);
 }
 
-/// As `train`, with noise of a thousandth, of a trainer whose steps are so many times as long.
+/// As `train`, with noise of a thousandth, for a trainer whose steps are `times` as long.
 void train_noisily(governor& of, std::uint64_t from, std::uint64_t to, double times) {
   std::mt19937_64 random{from};
   std::normal_distribution<double> noise{0, 0.001};
@@ -230,8 +230,8 @@ TEST(governor, ends_the_beginning_where_side_work_devours_the_step) {
 
 TEST(governor, begins_as_carefully_as_is_supposed_and_then_goes_by_what_it_saw) {
   governor of{{.max_slowdown = 0.005}};
-  of.suppose(1, {0});
-  of.suppose(2, {0.1});
+  of.assume_slowdown(1, {0});
+  of.assume_slowdown(2, {0.1});
   EXPECT_EQ(of.chance(0), 0.2);
   EXPECT_EQ(of.chance(1), 0.5);
   EXPECT_LT(of.chance(2), 1e-6) << "six spells could not be paid for";
@@ -240,20 +240,20 @@ TEST(governor, begins_as_carefully_as_is_supposed_and_then_goes_by_what_it_saw) 
   train(of, 0, 1'000, 0.001);
   EXPECT_TRUE(of.has_idea_of(0));
   EXPECT_GT(of.chance(0), 0.9);
-  of.suppose(0, {0.1});
+  of.assume_slowdown(0, {0.1});
   EXPECT_GT(of.chance(0), 0.9);
-  of.suppose(3, {.slowdown = 0.001, .is_at_least = true});
+  of.assume_slowdown(3, {.slowdown = 0.001, .is_at_least = true});
   EXPECT_EQ(of.chance(3), 0.2) << "no bolder";
   EXPECT_FALSE(of.has_idea_of(3));
-  of.suppose(3, {.slowdown = 2, .is_at_least = true});
+  of.assume_slowdown(3, {.slowdown = 2, .is_at_least = true});
   EXPECT_LT(of.chance(3), 1e-6) << "but more careful";
-  of.suppose_nothing(3);
+  of.assume_nothing(3);
   EXPECT_EQ(of.chance(3), 0.2);
 }
 
 TEST(governor, goes_by_harvested_spells_that_are_longer_than_was_supposed) {
   governor of{{.max_slowdown = 0.005}};
-  of.suppose(0, {0.0001});
+  of.assume_slowdown(0, {0.0001});
   for (std::uint64_t step = 0; !of.interval() && step < 400; ++step) {
     bool const is_harvested = of.harvests(step);
     of.took(step, step_ns * (is_harvested ? 1.4 : 1));
@@ -264,9 +264,9 @@ TEST(governor, goes_by_harvested_spells_that_are_longer_than_was_supposed) {
 }
 
 TEST(governor, a_job_that_is_supposed_to_devour_steps_keeps_the_bound_from_the_first_one_on) {
-  auto const longer_with = [](double supposed) {
-    governor of{{.max_slowdown = 0.005, .trainer = 9}};
-    if (supposed > 0) of.suppose(0, {supposed});
+  auto const longer_with = [](double assumed) {
+    governor of{{.max_slowdown = 0.005, .draw_seed = 9}};
+    if (assumed > 0) of.assume_slowdown(0, {assumed});
     double longer = 0;
     double max = 0;  // in the mean since the beginning
     for (std::uint64_t step = 0; step < 4'000; ++step) {
@@ -370,7 +370,7 @@ TEST(governor, does_not_take_what_a_job_costs_when_it_begins_for_what_it_costs_l
   }
 }
 
-/// Each would make it wary, if only the noise counted.
+/// Each outlier would make the governor wary if only the noise counted.
 TEST(governor, outliers_that_the_bound_has_room_for_cost_little_harvest) {
   bench::trainer_traits const trainer{.name = "outliers", .slowdown = 0.003, .noise = 0.003, .outliers = 0.03};
   double harvest = 0;

@@ -40,7 +40,7 @@ class halved : public testing::Test {
     return found;
   }
 
-  governor governor_{{.max_slowdown = 0.005, .trainer = 3}};
+  governor governor_{{.max_slowdown = 0.005, .draw_seed = 3}};
 
  private:
   std::uint64_t step_ = 0;
@@ -93,7 +93,7 @@ TEST_F(halved, one_that_turns_tame_is_tried_whole_again) {
   EXPECT_EQ(found.half, 0);
 }
 
-/// The same seeds with and without.
+/// The same seeds with and without halving.
 TEST_F(halved, more_is_done_within_the_bound) {
   bench::trainer_traits const may{.name = "hungry", .slowdown = 0.03, .noise = 0.005, .half = 0.007};
   double with = 0;
@@ -102,7 +102,7 @@ TEST_F(halved, more_is_done_within_the_bound) {
     EXPECT_LT(run.slowdown_behind, 0.005) << seed;
     with += run.harvest / 20;
   }
-  // All of them can do 0.38 of what half of them can, at the most.
+  // All blocks do at most 0.38 of what half of them do.
   EXPECT_GT(with, 0.7);
 }
 

@@ -79,7 +79,7 @@ TEST(slowdown_estimate, reaches_so_far_after_about_as_many_spells_as_foretold) {
   EXPECT_EQ(slowdown_estimate::spells_to_know(1, 0.5, 1e-4), 40);  // five of either kind, at such a chance
 }
 
-/// Of how many series the interval ever missed the slowdown, when it was looked at after each spell.
+/// Returns in how many series the interval ever missed the slowdown, if it was read after each spell.
 int missed(int series, double (*noise)(std::mt19937_64&)) {
   int found = 0;
   for (int seed = 0; seed < series; ++seed) {

@@ -33,7 +33,7 @@ class AtomicFile : public testing::Test {
   fs::path const folder_ = files_.path();
 };
 
-// No file of this process grows beyond so many bytes while it lives: a full disk that a test can make.
+// Limits the size of every file of this process while it lives: a full disk that a test can make.
 class file_size_limit {
  public:
   explicit file_size_limit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

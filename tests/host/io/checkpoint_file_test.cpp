@@ -102,8 +102,8 @@ TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
   }
 }
 
-// Killed while it writes one checkpoint after the other: there is always a whole one, and the next writer finds no
-// rubbish.
+// Kills a process that writes one checkpoint after another: there is always a whole one, and the next writer finds no
+// leftovers.
 TEST(CheckpointFile, AKillAtAnyInstantLeavesAWholeOne) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-/// Refused with exactly this behind the file's name, and before anything was handed out.
+/// Expects a refusal with exactly this after the file's name, before anything was handed out.
 void expect_refused(std::string const& path, checkpoint_description const& expected, std::string const& message) {
   std::array<std::byte, 64> buffer{};
   auto const what = refusal_of(path, [&] {
@@ -92,7 +92,7 @@ std::string described(test_folder const& folder, safetensors_metadata const& met
 TEST(CheckpointRefused, OtherVersionsAreRefused) {
   test_folder const folder;
   std::string const than = " than version 3, which this Lull reads: resume with the Lull that wrote it" + start_again;
-  // What else such a file holds is not looked at.
+  // The other content of such a file is not read.
   expect_refused(described(folder, {{"lull.checkpoint", "0"}}), mlp, "is a checkpoint of version 0, older" + than);
   expect_refused(described(folder, {{"lull.checkpoint", "18446744073709551615"}, {"lull.task", "1"}}), mlp,
                  "is a checkpoint of version 18446744073709551615, newer" + than);

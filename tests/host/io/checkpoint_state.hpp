@@ -24,7 +24,7 @@ inline checkpoint_description const mlp{
 };
 inline std::vector<std::uint64_t> const cursor{1, ~0ULL, 3, 1ULL << 63};
 
-// Arrays in memory, handed over piece by piece as a device's would be.
+// Arrays in memory, passed piece by piece as a device's would be.
 struct state {
   std::vector<std::string> arrays;
 

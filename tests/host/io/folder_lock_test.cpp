@@ -43,7 +43,7 @@ TEST_F(folder_locks, keep_other_processes_out_until_theirs_is_killed) {
   folder_lock const mine{folder_};
 }
 
-// As a data loader may do, or a process that a training left behind.
+// As a data loader may do, or a process that outlives a training.
 TEST_F(folder_locks, are_not_kept_by_a_forked_child_that_outlives_its_parent) {
   pid_t const parent = forked([&] {
     static folder_lock const held{folder_};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Free memory as a computer's files tell it, which stand in a folder here.
+// Free memory by a computer's files, which the test writes into a folder.
 #include <lull/host/io/host_memory.hpp>
 
 #include <filesystem>

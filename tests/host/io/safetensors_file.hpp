@@ -28,7 +28,7 @@ struct filled_tensor {
   std::string data;
 };
 
-/// Every type once, with bytes that tell their places apart; one element, no element and many dimensions among them.
+/// Returns every type once, with bytes that differ by place; among them one element, no element and many dimensions.
 inline std::vector<filled_tensor> sample_tensors() {
   std::vector<filled_tensor> tensors{
       {{"bytes", tensor_type::u8, {7}}, {}},      {{"weights", tensor_type::bf16, {2, 3}}, {}},
@@ -71,7 +71,7 @@ inline std::vector<filled_tensor> read_tensors(std::string const& path, std::uin
   return tensors;
 }
 
-/// Their order in a file is that of their alignment.
+/// Expects these tensors; their order in a file is that of their alignment.
 inline void expect_equal(std::vector<filled_tensor> found, std::vector<filled_tensor> expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (auto* const each : {&found, &expected}) {
@@ -84,7 +84,7 @@ inline void expect_equal(std::vector<filled_tensor> found, std::vector<filled_te
   }
 }
 
-/// A safetensors file of another program: this header, as it is, and this data.
+/// Returns a safetensors file of another program: this header, unchanged, and this data.
 inline std::string foreign_file(std::string const& header, std::string const& data) {
   std::string file;
   for (std::size_t byte = 0; byte < 8; ++byte) file += static_cast<char>(header.size() >> (8 * byte) & 0xff);
@@ -96,7 +96,7 @@ inline std::string content(std::string const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// What the reader says of a file that it must refuse.
+/// Returns the reader's message for a file that it must refuse.
 template <class Read>
 std::string refusal_of(std::string const& path, Read const& read) {
   try {
@@ -113,7 +113,7 @@ inline std::string refusal_of(std::string const& path) {
   return refusal_of(path, [&] { read_tensors(path); });
 }
 
-/// Runs `work` in a process of its own, which ends without any destructor; returns its exit status.
+/// Runs `work` in a separate process, which ends without any destructor; returns its exit status.
 template <class Work>
 int in_child(Work const& work) {
   pid_t const child = ::fork();

@@ -41,7 +41,7 @@ assert not data
   EXPECT_EQ(run_python(script, '"' + path + "\" \"" + folder.write("data", data) + '"'), 0);
 }
 
-/// Holds a file to the format, by a reader of its own that needs Python alone.
+/// Checks a file's format with an independent reader that needs only Python.
 inline void expect_format(test_folder const& folder, std::string const& path,
                           std::vector<filled_tensor> const& expected, std::string const& checks = {}) {
   expect_python_agrees(folder, path, expected, R"(
@@ -66,7 +66,7 @@ assert own == '%08x' % zlib.crc32(file[8:8 + length].replace(own.encode(), b'000
 )" + checks);
 }
 
-/// Holds a file to what Python's safetensors finds in it. Ends the test as not run where it or NumPy is not installed.
+/// Compares a file with what Python's safetensors reads from it. Skips the test if it or NumPy is not installed.
 inline void expect_safetensors_agrees(test_folder const& folder, std::string const& path,
                                       std::vector<filled_tensor> const& expected) {
   if (run_python(

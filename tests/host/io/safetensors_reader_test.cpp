@@ -82,7 +82,7 @@ TEST(SafetensorsReader, TruncatedAtEveryByteIsRefused) {
   }
 }
 
-/// Damage to the name of the checksums alone makes it the file of another program; the tensors are right then.
+/// Damage to the name of the checksums alone makes it another program's file; then the tensors are still right.
 TEST(SafetensorsReader, EveryFlippedBitIsFound) {
   test_folder const folder;
   auto const path = folder.at("file");

@@ -56,7 +56,7 @@ TEST(account, a_perfect_bubble_loses_nothing) {
   harvest_account const found = account_of({perfect(), perfect()}, speed);
   expect_lost(found, {});
   EXPECT_DOUBLE_EQ(*found.gain.ratio, 1);
-  EXPECT_DOUBLE_EQ(*found.gain.ratio_without_rooms, 1);
+  EXPECT_DOUBLE_EQ(*found.gain.ratio_excluding_reserved, 1);
   EXPECT_EQ(found.items, 2 * length_ns);
   EXPECT_EQ(found.bubbles.count, 2U);
   EXPECT_EQ(found.bubbles.harvested, 2U);
@@ -226,9 +226,9 @@ TEST(account, a_successor_s_blocks_that_come_a_bubble_late_count_as_the_others) 
   one.harvested->successor.record.stay_ns = 5 * length_ns;
   record_of(one).blocks -= 5;
   record_of(one).stay_ns -= 5 * length_ns;
-  EXPECT_DOUBLE_EQ(over_machine(*one.harvested, &bubble_record::stay_ns), length_ns);
+  EXPECT_DOUBLE_EQ(over_executor(*one.harvested, &bubble_record::stay_ns), length_ns);
   one.harvested->successor.launched = 5;
-  EXPECT_DOUBLE_EQ(over_machine(*one.harvested, &bubble_record::stay_ns), 1.5 * length_ns);
+  EXPECT_DOUBLE_EQ(over_executor(*one.harvested, &bubble_record::stay_ns), 1.5 * length_ns);
 }
 
 TEST(account, blocks_that_came_late_are_no_part_of_what_others_missed) {
@@ -319,14 +319,14 @@ TEST(account, rooms_are_what_the_task_alone_lost_by_them) {
   replayed_bubble one = perfect();
   record_of(one).items = 880'000;
   harvest_account const found = account_of({one}, {1e9, 0.9e9, 0});
-  expect_lost(found, {{lost_cause::rooms, 100}, {lost_cause::slower, 20}});
+  expect_lost(found, {{lost_cause::reserved_groups, 100}, {lost_cause::slower, 20}});
   EXPECT_NEAR(*found.gain.ratio, 0.88, 1e-9);
-  EXPECT_NEAR(*found.gain.ratio_without_rooms, 0.88 / 0.9, 1e-9);
+  EXPECT_NEAR(*found.gain.ratio_excluding_reserved, 0.88 / 0.9, 1e-9);
   // Blocks lose what their processors would have done, not what all would.
   record_of(one).in_ns = blocks * 20'000;
   record_of(one).stay_ns -= blocks * 20'000;
   record_of(one).items = 882'000;
-  expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::rooms, 100}, {lost_cause::start, 18}});
+  expect_lost(account_of({one}, {1e9, 0.9e9, 0}), {{lost_cause::reserved_groups, 100}, {lost_cause::start, 18}});
 }
 
 TEST(account, half_a_chunk_is_lost_with_each_that_is_begun_anew) {
@@ -370,8 +370,8 @@ TEST(account, of_several_tasks_is_the_sum_of_each_by_its_own_speed) {
   record_of(one).items = length_ns / 4 + length_ns / 20;
   harvest_account const found = account_of({one}, both);
   EXPECT_NEAR(*found.gain.ratio, 0.25 + 0.5, 1e-12);
-  EXPECT_NEAR(*found.gain.ratio_without_rooms, 0.5 + 0.5, 1e-12);
-  EXPECT_NEAR(both.wait_share, (0.1 + 0.4) / 2, 1e-12);  // they would take as long, with rooms
+  EXPECT_NEAR(*found.gain.ratio_excluding_reserved, 0.5 + 0.5, 1e-12);
+  EXPECT_NEAR(both.wait_share, (0.1 + 0.4) / 2, 1e-12);  // they would take as long, with reserved groups
 }
 
 TEST(account, of_one_task_or_of_none_that_worked_is_as_before) {

@@ -35,9 +35,9 @@ class spoilt_owner final : public task_owner {
 
   explicit spoilt_owner(int from_reset = 0, std::uint32_t grain = 1) : from_reset_(from_reset), grain_(grain) {}
 
-  void prepare(executor& machine) override {
-    machine_ = &machine;
-    inner_.prepare(machine);
+  void prepare(executor& executor) override {
+    executor_ = &executor;
+    inner_.prepare(executor);
     if (from_reset_ == always) spoil();
   }
   job_description describe() const override {
@@ -67,11 +67,11 @@ class spoilt_owner final : public task_owner {
  private:
   void spoil() {
     std::uint32_t const one = 1;
-    machine_->write(inner_.arrays()[1].memory, &one, sizeof one);
+    executor_->write(inner_.arrays()[1].memory, &one, sizeof one);
   }
 
   probe_owner inner_{probe_task::mutant::none, 0, {40, 1, 17, 30}};
-  executor* machine_ = nullptr;
+  executor* executor_ = nullptr;
   int const from_reset_;
   std::uint32_t const grain_;
   int resets_ = 0;
@@ -80,9 +80,9 @@ class spoilt_owner final : public task_owner {
 /// A task with more items than a cursor can count.
 class failing_owner final : public task_owner {
  public:
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     std::uint64_t const too_many = std::uint64_t{1} << 41;
-    extents_ = {machine, std::span{&too_many, 1}};
+    extents_ = {executor, std::span{&too_many, 1}};
   }
   job_description describe() const override {
     return lull::describe(probe_task{extents_.data(), 1, nullptr, nullptr, nullptr, nullptr, 1, 0, 0, 0, {}},
@@ -94,7 +94,7 @@ class failing_owner final : public task_owner {
   std::vector<std::string> write() override { return {}; }
 
  private:
-  machine_array<std::uint64_t> extents_;
+  device_array<std::uint64_t> extents_;
 };
 
 class jobs_on_threads : public testing::Test {
@@ -106,7 +106,7 @@ class jobs_on_threads : public testing::Test {
   }
   side_jobs& start(std::vector<side_task_asked> tasks, results_kept kept) {
     for (side_task_asked const& each : tasks) {
-      for (auto const& owner : each.owners) owner->prepare(side_.machine());
+      for (auto const& owner : each.owners) owner->prepare(executor_of(side_));
     }
     jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks), kept, [this](std::string_view line) {
       std::lock_guard const lock{mutex_};
@@ -155,15 +155,15 @@ class jobs_on_threads : public testing::Test {
   arrays_read bytes_of(task_owner const& owner) {
     arrays_read found;
     for (task_array const& each : owner.arrays()) {
-      side_.machine().read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
+      executor_of(side_).read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
     }
     return found;
   }
   /// Of a run that nothing interrupts.
   template <class Owner>
   arrays_read solo_bytes(Owner owner) {
-    owner.prepare(side_.machine());
-    EXPECT_TRUE(run_to_end(owner, side_.machine()).finished);
+    owner.prepare(executor_of(side_));
+    EXPECT_TRUE(run_to_end(owner, executor_of(side_)).finished);
     return bytes_of(owner);
   }
   void expect_all_finished(std::uint64_t at_least) {
@@ -177,7 +177,7 @@ class jobs_on_threads : public testing::Test {
   }
 
   noting_trainer trainer_;
-  runtime side_{{.machine = {.kind = executor_kind::threads, .processors = 2}, .tasks = {type_of<probe_task>()}}};
+  runtime side_{{.executor = {.kind = executor_kind::threads, .processors = 2}, .tasks = {type_of<probe_task>()}}};
   std::vector<replayed_bubble> bubbles_;
   std::mutex mutex_;
   std::string log_;

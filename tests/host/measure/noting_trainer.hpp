@@ -54,7 +54,7 @@ class noting_trainer final : public stage_trainer {
   }
 
   std::string const& noted() const noexcept { return noted_; }   // calls, with a space between
-  std::size_t max_ahead() const noexcept { return max_ahead_; }  // marks that were set behind one that was waited for
+  std::size_t max_ahead() const noexcept { return max_ahead_; }  // marks that were set after one that was waited for
 
  private:
   void note(std::string const& call) { noted_ += (noted_.empty() ? "" : " ") + call; }

@@ -77,14 +77,15 @@ TEST(replay, the_host_runs_ahead_by_a_third_of_a_second_at_most) {
 }
 
 runtime_options on_threads(runtime_mode mode = runtime_mode::on) {
-  return {.machine = {.kind = executor_kind::threads, .processors = 2}, .mode = mode, .tasks = {type_of<probe_task>()}};
+  return {
+      .executor = {.kind = executor_kind::threads, .processors = 2}, .mode = mode, .tasks = {type_of<probe_task>()}};
 }
 
 TEST(replay, its_gaps_are_bubbles_whose_records_come_back) {
   noting_trainer trainer;
   runtime side{on_threads()};
   probe_owner owner{probe_task::mutant::none, 0, {40, 1, 17, 300}};
-  owner.prepare(side.machine());
+  owner.prepare(executor_of(side));
   job const work = side.submit(owner.describe());
   await_that([&] { return side.ready(trainer.stream()); });
   std::uint64_t chunks = 0;
@@ -129,11 +130,11 @@ TEST(replay, its_iterations_are_steps_and_those_withheld_have_a_cause) {
   bounded.max_slowdown = 0.005;
   runtime side{bounded};
   probe_owner owner{probe_task::mutant::none, 0, {1 << 20}};
-  owner.prepare(side.machine());
+  owner.prepare(executor_of(side));
   job work = side.submit(owner.describe());
   await_that([&] { return side.ready(trainer.stream()); });
   replayed const done = replay(trainer, small_plan(), 8, &side, never, true);
-  step_report const steps = side.steps();
+  step_report const steps = side.steps().report();
   EXPECT_EQ(steps.begun, 8U);
   ASSERT_GT(steps.withheld, 0U);
   std::uint64_t withheld = 0;
@@ -143,11 +144,11 @@ TEST(replay, its_iterations_are_steps_and_those_withheld_have_a_cause) {
   }
   EXPECT_EQ(withheld, steps.withheld * small_plan().gaps.size());
   replay(trainer, small_plan(), 1, &side, never);  // marks none
-  EXPECT_EQ(side.steps().begun, 8U);
+  EXPECT_EQ(side.steps().report().begun, 8U);
   replay(trainer, small_plan(), 8, &side, never, true);
-  await_that([&] { return side.steps().timed >= 14; });
+  await_that([&] { return side.steps().report().timed >= 14; });
   std::this_thread::sleep_for(50ms);
-  EXPECT_EQ(side.steps().timed, 14U);  // but for the last ones
+  EXPECT_EQ(side.steps().report().timed, 14U);  // but for the last ones
   work.cancel();
   EXPECT_TRUE(work.wait(10s));
 }

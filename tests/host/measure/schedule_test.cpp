@@ -229,7 +229,7 @@ TEST(Schedule, LargeShapes) {
   for (schedule_kind const kind : kinds) {
     schedule_shape shape = shape_of(kind, 512, 2048);
     shape.forward = 1min;
-    int const bubbles = kind == schedule_kind::zero_bubble ? 1 : 3;  // forwards, for each stage before or behind
+    int const bubbles = kind == schedule_kind::zero_bubble ? 1 : 3;  // forwards, for each other stage
     int const virtual_stages = static_cast<int>(virtual_stages_of(kind));
     EXPECT_EQ(plan_stage(shape, 511).length, 3 * 1min * 2048 + bubbles * nanoseconds{1min} * 511 / virtual_stages);
     EXPECT_EQ(idle_time(plan_stage(shape_of(kind, 16, 65'536), 7)), bubbles * forward_time * 15 / virtual_stages);

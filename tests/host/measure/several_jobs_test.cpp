@@ -51,7 +51,7 @@ TEST_F(jobs_on_threads, what_a_chunk_without_end_uses_is_never_freed) {
   EXPECT_FALSE(seen.owner_gone);
   seen.goes = true;
   seen.goes.notify_all();
-  EXPECT_TRUE(side_.drain(std::chrono::minutes{1}));
+  EXPECT_TRUE(side_.wait_all(std::chrono::minutes{1}));
 }
 
 TEST_F(jobs_on_threads, a_task_that_fails_is_left_and_the_others_go_on) {
@@ -85,7 +85,7 @@ TEST_F(jobs_on_threads, a_task_that_fails_is_left_and_the_others_go_on) {
 /// A probe that starves after its first phase until it is fed.
 class fed_owner : public task_owner {
  public:
-  void prepare(executor& machine) override { inner_.prepare(machine); }
+  void prepare(executor& executor) override { inner_.prepare(executor); }
   job_description describe() const override {
     job_description made = inner_.describe();
     probe_task task;
@@ -183,9 +183,9 @@ TEST_F(jobs_on_threads, of_several_tasks_each_is_submitted_anew_and_counted) {
     return std::all_of(now.begin(), now.end(), [](std::uint64_t each) { return each > items_of_one; });
   };
   train_until([&] { return jobs_->ended() >= 9 && each_has_begun_again(); });
-  ASSERT_TRUE(side_.quiet(60s));
+  ASSERT_TRUE(side_.pause_all(60s));
   std::vector<std::uint64_t> const items = jobs_->items();
-  side_.release();
+  side_.resume_all();
   std::uint64_t in_bubbles = 0;
   for (replayed_bubble const& one : bubbles_) in_bubbles += one.harvested ? one.harvested->record().items : 0;
   EXPECT_EQ(items[0] + items[1] + items[2], in_bubbles);

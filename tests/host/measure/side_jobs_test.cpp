@@ -208,8 +208,8 @@ TEST_F(jobs_on_threads, chunks_are_shared_out) {
 TEST_F(jobs_on_threads, side_work_always_on_is_judged_alike) {
   for (int const spoilt_from : {0, 2}) {
     spoilt_owner owner{spoilt_from};
-    owner.prepare(side_.machine());
-    always_on naive{side_.machine(), owner, results_kept::all};
+    owner.prepare(executor_of(side_));
+    always_on naive{executor_of(side_), owner, results_kept::all};
     naive.resume();
     await_that([&] { return naive.ended() >= 4; });
     naive.pause();

@@ -111,35 +111,35 @@ TEST_F(machine_profiles_read, names_are_printable) {
 }
 
 TEST_F(machine_profiles_read, a_slowdown_that_noise_hides_is_not_supposed) {
-  auto const supposed = [&](std::vector<json> lengths) {
-    return supposed_slowdown(read(profiles_of({profiled("mlp", "1", std::move(lengths))})).works.front());
+  auto const assumed = [&](std::vector<json> lengths) {
+    return slowdown_to_assume(read(profiles_of({profiled("mlp", "1", std::move(lengths))})).works.front());
   };
-  EXPECT_FALSE(supposed({measured("1ms", 0.7, {})}));
-  EXPECT_FALSE(supposed({measured("1ms", 0.7, std::vector{-45.0, 130.0}, 12)}));
-  EXPECT_DOUBLE_EQ(*supposed({measured("1ms", 0.7, std::vector{5.0, 30.0}, 14)}), 0.05) << "no less, for all the noise";
-  EXPECT_DOUBLE_EQ(*supposed({measured("1ms", 0.7, std::vector{-0.3, 0.4}, 0.1)}), 0.004) << "tame, whatever the noise";
+  EXPECT_FALSE(assumed({measured("1ms", 0.7, {})}));
+  EXPECT_FALSE(assumed({measured("1ms", 0.7, std::vector{-45.0, 130.0}, 12)}));
+  EXPECT_DOUBLE_EQ(*assumed({measured("1ms", 0.7, std::vector{5.0, 30.0}, 14)}), 0.05) << "no less, for all the noise";
+  EXPECT_DOUBLE_EQ(*assumed({measured("1ms", 0.7, std::vector{-0.3, 0.4}, 0.1)}), 0.004) << "tame, whatever the noise";
   EXPECT_DOUBLE_EQ(
-      *supposed({measured("1ms", 0.7, std::vector{2.0, 4.0}, 3), measured("10ms", 0.9, std::vector{0.1, 0.3}, 0.2)}),
+      *assumed({measured("1ms", 0.7, std::vector{2.0, 4.0}, 3), measured("10ms", 0.9, std::vector{0.1, 0.3}, 0.2)}),
       0.04)
       << "of all lengths the most";
 }
 
 TEST_F(machine_profiles_read, a_runtime_of_this_machine_and_version_is_told) {
-  runtime side{{.machine = {.kind = executor_kind::threads, .processors = 1}, .max_slowdown = 0.01}};
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 1}, .max_slowdown = 0.01}};
   json const one = profiled("mlp", "1", {measured("1ms", 0.7, std::vector{0.1, 0.3}, 0.2)});
-  EXPECT_EQ(suppose(side, read(profiles_of({one, one}))), "");
-  EXPECT_EQ(suppose(side, read(profiles_of({one}, "0.1.0"))),
+  EXPECT_EQ(assume_slowdown(side, read(profiles_of({one, one}))), "");
+  EXPECT_EQ(assume_slowdown(side, read(profiles_of({one}, "0.1.0"))),
             "the profiles are of Lull 0.1.0, and this is 0.2.0; profile the tasks again");
   json many = profiles_of({});
   for (int name = 0; name < 65; ++name) many["profiles"].push_back(profiled(std::to_string(name), "1", one["lengths"]));
-  EXPECT_NE(suppose(side, read(many)).find("more than 64 names"), std::string::npos);
+  EXPECT_NE(assume_slowdown(side, read(many)).find("more than 64 names"), std::string::npos);
   json named = profiles_of({one});
   named["machine"]["gpu"] = {{"name", "NVIDIA H200"}};
-  EXPECT_NE(suppose(side, read(named)), "");
+  EXPECT_NE(assume_slowdown(side, read(named)), "");
   json gpu = profiles_of({one});
   gpu["executor"] = "cuda";
   gpu["machine"]["gpu"] = {{"name", "NVIDIA H200"}};
-  EXPECT_EQ(suppose(side, read(gpu)),
+  EXPECT_EQ(assume_slowdown(side, read(gpu)),
             "the profiles are of an NVIDIA H200, and this is CPU threads; profile the tasks here");
 }
 

@@ -12,7 +12,7 @@ namespace lull {
 
 using json = nlohmann::ordered_json;
 
-/// As `lull profile` writes a length.
+/// Returns a length as `lull profile` writes it.
 inline json measured(std::string const& longest, double harvest, std::optional<std::vector<double>> const& interval_pct,
                      double slowdown_pct = 0) {
   json one{{"longest_bubble", longest}, {"harvest_ratio", harvest}, {"training", nullptr}};
@@ -20,7 +20,7 @@ inline json measured(std::string const& longest, double harvest, std::optional<s
   return one;
 }
 
-/// … a task.
+/// Returns a task, likewise.
 inline json profiled(std::string const& name, std::string const& batch, std::vector<json> lengths) {
   return {{"task", {{"name", name}, {"options", {{"batch", batch}, {"hidden", "64"}}}, {"library", nullptr}}},
           {"machine_bytes", 3 << 20},
@@ -29,7 +29,7 @@ inline json profiled(std::string const& name, std::string const& batch, std::vec
           {"lengths", std::move(lengths)}};
 }
 
-/// … a file of them.
+/// Returns a file of tasks, likewise.
 inline json profiles_of(std::vector<json> tasks, std::string const& version = "0.2.0") {
   return {{"schema", "lull.profile/1"},
           {"version", version},

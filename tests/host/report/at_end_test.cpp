@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way, on CPU threads: bubbles are observed, and the report is there when the runtime is gone.
+// The whole path, on CPU threads: bubbles are observed, and the report is there when the runtime is gone.
 #include <unistd.h>
 
 #include <chrono>
@@ -49,7 +49,7 @@ class report_at_end : public testing::Test {
   }
 
   runtime_options options(runtime_mode mode) {
-    return {.machine = {.kind = executor_kind::threads, .processors = 2},
+    return {.executor = {.kind = executor_kind::threads, .processors = 2},
             .mode = mode,
             .tasks = {type_of<probe_task>()},
             .log = [this](std::string_view line) {

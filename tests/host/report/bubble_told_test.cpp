@@ -37,7 +37,7 @@ TEST(bubble_text, says_which_processors_are_reserved_and_why) {
 TEST(bubble_text, says_what_the_gpu_did) {
   bubble_summary sum = two_gates();
   EXPECT_TRUE(json::parse(bubble_json(sum))["gpu"].is_null());
-  sum.tell(gpu_summary{});  // nobody could tell
+  sum.tell(gpu_summary{});  // no GPU to ask
   EXPECT_TRUE(json::parse(bubble_json(sum))["gpu"].is_null());
   EXPECT_FALSE(contains(bubble_text(sum), "The GPU"));
   gpu_summary seen;

@@ -32,7 +32,7 @@ inline bubble_report observed(observed_bubble const& one) {
   return bubble;
 }
 
-/// Four blocks worked in it: from 10 µs after the opening until 20 µs after its end, each for what lies between.
+/// Four blocks worked in it: from 10 µs after the opening until 20 µs after its end, each for the time between.
 inline bubble_report harvested(observed_bubble const& one) {
   bubble_report bubble = observed(one);
   auto const length_ns = static_cast<std::uint64_t>(one.length.count());

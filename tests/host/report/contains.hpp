@@ -9,7 +9,7 @@ namespace lull {
 
 inline bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// Its words, each with one blank after it.
+/// Returns the text's words, each with one blank after it.
 inline std::string flowing(std::string const& text) {
   std::istringstream split{text};
   std::string flows;

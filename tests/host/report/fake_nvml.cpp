@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for libnvidia-ml.so.1 in gpu_monitor_test: one GPU at a known state, but no function for temperature, and a
+// Replaces libnvidia-ml.so.1 in gpu_monitor_test: one GPU at a known state, but no function for temperature, and a
 // memory clock that cannot be read. Counts inits that were not shut down.
 #include <chrono>
 #include <cstdio>

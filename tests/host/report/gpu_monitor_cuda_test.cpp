@@ -6,7 +6,7 @@
 namespace lull {
 namespace {
 
-// The declarations of NVML's functions are ours; only a real driver shows whether they hold.
+// The tests declare NVML's functions themselves; only a real driver shows whether that is right.
 TEST(gpu_monitor_cuda, a_real_driver_tells_clocks_and_power) {
   gpu_monitor const monitor;
   if (!monitor.available()) GTEST_SKIP() << "not run: no NVML or no GPU on this machine";

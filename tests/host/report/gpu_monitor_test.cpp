@@ -95,7 +95,7 @@ TEST(gpu_watch, its_end_does_not_wait_for_the_next_sample) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10min);
 }
 
-/// As where the GPU is lost.
+/// As with a lost GPU.
 TEST(gpu_watch, its_end_does_not_wait_for_a_call_that_hangs) {
   ::setenv("FAKE_NVML_HANGS", "1", 1);
   auto const begin = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that have a machine to themselves, one or several: what their time is, which has its turn, what is saved.
+// Tasks that have a machine to themselves, one or several: their times, their turns, and what is saved.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -85,8 +85,8 @@ class late_owner final : public owner_on_threads {
   job_description describe() const override { return test::threads_job(hungry_task{&asked_, rounds}); }
   void serve(job& about) override {
     for (std::uint64_t fed = 0; fed < rounds; ++fed) {
-      another_bubble();  // than that in which the unit before was done; and what is open when `late` is over is asked
-                         // in vain, too
+      another_bubble();  // after the one of the previous unit; a bubble that is open when `late` ends finds no input
+                         // either
       std::this_thread::sleep_for(late);
       another_bubble();
       about.feed(fed + 1);
@@ -95,7 +95,7 @@ class late_owner final : public owner_on_threads {
   }
 
  private:
-  /// In one bubble it asks once: the second time is in another.
+  /// The task asks once a bubble, so the second question needs another bubble.
   void another_bubble() {
     EXPECT_TRUE(within_time([this, before = asked_.load()] { return asked_ >= before + 2; }));
   }
@@ -145,9 +145,9 @@ class kept_state final : public job_saver {
 class solo_tasks : public testing::Test {
  protected:
   std::vector<solo_run> run(std::vector<solo_task> const& tasks, stop_question stop = {}) {
-    return run_solo(machine_, tasks, {.stop = std::move(stop), .log = [this](std::string_view line) {
-                                        told_ += std::string{line} + '\n';
-                                      }});
+    return run_solo(executor_, tasks, {.stop = std::move(stop), .log = [this](std::string_view line) {
+                                         told_ += std::string{line} + '\n';
+                                       }});
   }
   static stop_question after_phases(std::uint64_t phases) {
     return [=](std::span<solo_run const> now) { return now.front().phases >= phases; };
@@ -158,14 +158,14 @@ class solo_tasks : public testing::Test {
     return job;
   }
 
-  threads_executor machine_{{.kind = executor_kind::threads, .processors = 2}};
+  threads_executor executor_{{.kind = executor_kind::threads, .processors = 2}};
   std::string told_;
 };
 
 TEST_F(solo_tasks, waiting_for_input_is_no_part_of_their_time) {
   late_owner owner;
   auto const begin = std::chrono::steady_clock::now();
-  solo_run const found = run_to_end(owner, machine_);
+  solo_run const found = run_to_end(owner, executor_);
   auto const elapsed = std::chrono::steady_clock::now() - begin;
   EXPECT_TRUE(found.finished);
   EXPECT_EQ(found.chunks, late_owner::rounds);
@@ -255,14 +255,14 @@ TEST_F(solo_tasks, with_a_chunk_that_takes_long_are_waited_for_with_a_word) {
   };
   auto const stop = [&](std::span<solo_run const>) { return began.load(); };
   solo_run const found =
-      run_to_end(test::threads_job(held_task{&began, &goes}), machine_, {.stop = stop, .log = let_go});
+      run_to_end(test::threads_job(held_task{&began, &goes}), executor_, {.stop = stop, .log = let_go});
   EXPECT_EQ(found.items, 1U);
   EXPECT_NE(told.find("takes longer than 2s: a smaller grain makes it shorter"), std::string::npos) << told;
 }
 
 TEST_F(solo_tasks, beside_an_error_are_left_in_order) {
   fed_probe_owner fed;
-  fed.prepare(machine_);
+  fed.prepare(executor_);
   auto const fails = [](std::span<solo_run const> now) -> bool {
     if (now.front().phases != 0) throw std::runtime_error{"beside it"};
     return false;
@@ -292,7 +292,7 @@ TEST_F(solo_tasks, of_several_end_with_the_bits_of_each_one_alone) {
   std::vector<solo_task> tasks;
   for (task_owner* const each :
        {static_cast<task_owner*>(&fed), static_cast<task_owner*>(&one), static_cast<task_owner*>(&other)}) {
-    each->prepare(machine_);
+    each->prepare(executor_);
     tasks.push_back({each->describe(), each});
   }
   for (solo_run const& each : run(tasks)) EXPECT_TRUE(each.finished);
@@ -332,8 +332,8 @@ TEST_F(solo_tasks, that_starve_have_their_turn_again_when_there_is_input) {
     }
     return now[0].finished;
   };
-  // Less than a lease, by which the other would leave anyway.
-  std::vector<solo_run> const found = run_solo(machine_, tasks, {.at_most = 1500ms, .stop = stop});
+  // Less than a lease, after which the other task would leave anyway.
+  std::vector<solo_run> const found = run_solo(executor_, tasks, {.at_most = 1500ms, .stop = stop});
   EXPECT_TRUE(found[0].finished);
   EXPECT_FALSE(found[1].finished);
 }
@@ -345,7 +345,7 @@ TEST_F(solo_tasks, that_fail_end_alone) {
   probe_owner whole;
   for (task_owner* const each :
        {static_cast<task_owner*>(&torn), static_cast<task_owner*>(&starving), static_cast<task_owner*>(&whole)})
-    each->prepare(machine_);
+    each->prepare(executor_);
   std::vector<solo_run> const found = run({{named("bad", test::threads_job(endless_task{&fails}))},
                                            {named("torn", torn.describe()), &torn},
                                            {named("starving", starving.describe()), &starving},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs in bubbles that are saved by a thread of their own, stopped and taken up again.
+// Jobs in bubbles that a separate thread saves, stopped and resumed.
 #include <lull/host/task/hosted_job.hpp>
 
 #include <algorithm>
@@ -37,21 +37,21 @@ constexpr auto* long_task = "mlp:hidden=24,epochs=3,batch=50";
 
 class SavedInBubbles : public testing::Test {
  protected:
-  /// One life of a process: a runtime, and a job that takes up what is there.
+  /// One run of a process: a runtime, and a job that resumes from what is there.
   class life {
    public:
     life(fs::path const& folder, std::string const& task, std::chrono::nanoseconds every)
         : request_(parse_task(task, known_tasks())),
-          side_{{.machine = {.kind = executor_kind::threads, .processors = 2}}},
+          side_{{.executor = {.kind = executor_kind::threads, .processors = 2}}},
           owner_(entry_of(request_).make(request_.values)) {
-      owner_->prepare(side_.machine());
+      owner_->prepare(executor_of(side_));
       auto saves =
-          std::make_shared<checkpoints>(folder, every, true, request_.name, request_, *owner_, side_.machine());
-      hosted_ = std::make_unique<hosted_job>(side_.machine(), hosted_task{owner_->describe(), owner_, std::move(saves)},
-                                             [this](auto line) {
-                                               std::lock_guard const lock{mutex_};
-                                               log_.emplace_back(line);
-                                             });
+          std::make_shared<checkpoints>(folder, every, true, request_.name, request_, *owner_, executor_of(side_));
+      hosted_ = std::make_unique<hosted_job>(
+          executor_of(side_), hosted_task{owner_->describe(), owner_, std::move(saves)}, [this](auto line) {
+            std::lock_guard const lock{mutex_};
+            log_.emplace_back(line);
+          });
       hosted_->submit([this](job_description what) { return side_.submit(std::move(what)); });
       hosted_->save_by_thread();
     }
@@ -60,7 +60,7 @@ class SavedInBubbles : public testing::Test {
       EXPECT_TRUE(hosted_->wait(10s));
     }
 
-    /// Bubbles until it is so, or the job is over; the job.
+    /// Runs bubbles until `so`, or until the job is over; returns its progress.
     job_progress run_until(std::function<bool(job_progress const&)> const& so) {
       while (!hosted_->over() && !so(hosted_->progress())) {
         bubble const idle{side_, &trainer_, site{"wait"}};
@@ -77,7 +77,7 @@ class SavedInBubbles : public testing::Test {
     std::vector<std::string> bytes() {
       std::vector<std::string> found;
       for (task_array const& each : owner_->arrays())
-        side_.machine().read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
+        executor_of(side_).read(found.emplace_back(each.array.bytes(), '\0').data(), each.memory, each.array.bytes());
       return found;
     }
     std::vector<std::string> log() {
@@ -118,11 +118,11 @@ TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
   for (bool finished = false; !finished; ++lives) {
     ASSERT_LT(lives, 1000);
     life one{folder_, long_task, 1h};
-    EXPECT_GE(one.progress().phases, reached);  // the line told of them may be a phase behind
+    EXPECT_GE(one.progress().phases, reached);  // the line about them may be a phase late
     finished =
         one.run_until([&](job_progress const& now) { return now.phases >= reached + 40; }).state == job_state::finished;
     if (finished) bytes = one.bytes();
-    // What the pause at its end reaches is more than was seen before.
+    // At its end the pause reaches more than was seen before.
     one.hosted().pause();
     one.run_until([](job_progress const& now) { return now.state == job_state::paused; });
     reached = one.progress().phases;

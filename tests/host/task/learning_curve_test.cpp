@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two curves over epochs, as a picture: what is drawn, and what is left out.
+// A picture of two curves over epochs: what is drawn, and what is left out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace lull {
 namespace {
 
-/// How many points the curve in this place of the picture has.
+/// Returns how many points the curve in this place of the picture has.
 std::size_t points(std::string const& picture, int which) {
   std::size_t at = 0;
   for (int i = 0; i <= which; ++i) at = picture.find("<polyline points=\"", at) + 18;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a text, a list and a job file name a task of a shared library. No library is opened: the lookup is the test's.
+// How a text, a list and a job file name a task of a shared library. No library is opened: the test does the lookup.
 #include <array>
 #include <string>
 #include <vector>

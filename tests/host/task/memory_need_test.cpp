@@ -14,10 +14,10 @@ namespace {
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 std::string refusal(std::vector<job_need> const& jobs, free_memory const& host, std::size_t memory_limit = 0) {
-  auto const machine =
+  auto const executor =
       make_executor({.kind = executor_kind::threads, .memory_limit_bytes = memory_limit, .processors = 1});
   try {
-    check_memory(jobs, *machine, host);
+    check_memory(jobs, *executor, host);
     return "";
   } catch (limit_error const& refused) {
     return refused.what();

@@ -16,10 +16,10 @@ namespace {
 
 class task_arrays : public testing::Test {
  protected:
-  /// What a checkpoint says of seven T.
+  /// Returns a checkpoint's description of seven T.
   template <class T>
   std::string shown() const {
-    machine_array<T> const seven{*machine_, 7};
+    device_array<T> const seven{*executor_, 7};
     task_array const made = array_of("seven", seven);
     EXPECT_EQ(made.array.name, "seven");
     EXPECT_EQ(made.array.bytes(), seven.bytes());
@@ -27,7 +27,7 @@ class task_arrays : public testing::Test {
     return format_shape(made.array);
   }
 
-  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads});
+  std::unique_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads});
 };
 
 enum class colour : std::int16_t { red };
@@ -69,27 +69,27 @@ TEST_F(task_arrays, of_structs_have_their_numbers_as_last_dimension) {
 }
 
 TEST_F(task_arrays, hold_no_more_than_was_asked_for) {
-  machine_array<int> four{*machine_, 4};
+  device_array<int> four{*executor_, 4};
   EXPECT_NO_THROW(four.write(std::vector<int>(4, 7)));
   EXPECT_THROW(four.write(std::vector<int>(5, 8)), usage_error);
   EXPECT_EQ(four.read(), std::vector<int>(4, 7));
 }
 
 TEST_F(task_arrays, have_the_shape_that_is_given) {
-  machine_array<float> const plain{*machine_, 24};
+  device_array<float> const plain{*executor_, 24};
   EXPECT_EQ(format_shape(array_of("a", plain, {2, 3, 4}).array), "F32 (2, 3, 4)");
-  machine_array<pair_of_floats> const pairs{*machine_, 24};
+  device_array<pair_of_floats> const pairs{*executor_, 24};
   EXPECT_EQ(format_shape(array_of("a", pairs, {6, 4}).array), "F32 (6, 4, 2)");
-  machine_array<std::byte> const bytes{*machine_, 48};
+  device_array<std::byte> const bytes{*executor_, 48};
   EXPECT_EQ(format_shape(array_of("a", bytes, tensor_type::f32, {3, 4}).array), "F32 (3, 4)");
-  machine_array<double> const one{*machine_, 1};
+  device_array<double> const one{*executor_, 1};
   EXPECT_EQ(format_shape(array_of("a", one, {}).array), "F64 ()");
-  machine_array<double> const none;
+  device_array<double> const none;
   EXPECT_EQ(format_shape(array_of("a", none).array), "F64 (0,)");
 }
 
 TEST_F(task_arrays, of_a_shape_that_is_not_theirs_are_refused) {
-  machine_array<float> const plain{*machine_, 24};
+  device_array<float> const plain{*executor_, 24};
   for (std::uint64_t const columns : {3u, 5u}) {
     try {
       array_of("weights", plain, {6, columns});
@@ -102,7 +102,7 @@ TEST_F(task_arrays, of_a_shape_that_is_not_theirs_are_refused) {
 }
 
 TEST_F(task_arrays, are_written_from_any_element_on_and_within_their_ends) {
-  machine_array<std::uint32_t> array{*machine_, 4};
+  device_array<std::uint32_t> array{*executor_, 4};
   array.write(std::vector<std::uint32_t>{1, 2, 3, 4});
   array.write(std::vector<std::uint32_t>{8, 9}, 2);
   array.write(std::vector<std::uint32_t>{}, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which shared libraries Lull opens, what it says of the others, and that what crosses the boundary stays what it is.
+// Which shared libraries Lull opens, what it says of the others, and that what crosses the boundary stays unchanged.
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -62,22 +62,22 @@ TEST(task_library, lists_its_tasks) {
 }
 
 TEST(task_library, runs_a_task_to_its_end_and_verifies_it) {
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const owner = an_owner("rounds", "7");
-  owner->prepare(*machine);
+  owner->prepare(*executor);
   EXPECT_FALSE(owner->verify().ok);
-  EXPECT_TRUE(run_to_end(*owner, *machine).finished);
+  EXPECT_TRUE(run_to_end(*owner, *executor).finished);
   EXPECT_TRUE(owner->verify().ok);
 }
 
 /// Its owner calls the library's own copy of `job`.
 TEST(task_library, feeds_its_job) {
-  auto const machine = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   std::string const counting = library("counting");
   task_entry const& entry = task_in(counting, "fed");
   auto const owner = entry.make(option_values{entry.options});
-  owner->prepare(*machine);
-  EXPECT_TRUE(run_to_end(*owner, *machine).finished);
+  owner->prepare(*executor);
+  EXPECT_TRUE(run_to_end(*owner, *executor).finished);
   EXPECT_TRUE(owner->verify().ok);
 }
 
@@ -96,7 +96,7 @@ TEST(task_library, is_opened_once) {
   for (task_entry const* const each : found) EXPECT_EQ(each, found.front());
 }
 
-/// What it carries of Lull is its own: no other copy in the process meets it.
+/// The library's copies of Lull are its own: no other copy in the process sees them.
 TEST(task_library, shows_one_symbol_alone) {
   std::FILE* const listed = ::popen((LULL_NM " -D --defined-only --format=posix " + library("counting")).c_str(), "r");
   ASSERT_NE(listed, nullptr);
@@ -110,19 +110,19 @@ TEST(task_library, shows_one_symbol_alone) {
 }
 
 TEST(task_library, throws_what_the_program_catches) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
-  EXPECT_THROW(an_owner("throws", "usage")->prepare(*machine), usage_error);
-  EXPECT_THROW(an_owner("throws", "limit")->prepare(*machine), limit_error);
-  EXPECT_THROW(an_owner("throws", "other")->prepare(*machine), std::domain_error);
+  auto const executor = make_executor({.kind = executor_kind::threads});
+  EXPECT_THROW(an_owner("throws", "usage")->prepare(*executor), usage_error);
+  EXPECT_THROW(an_owner("throws", "limit")->prepare(*executor), limit_error);
+  EXPECT_THROW(an_owner("throws", "other")->prepare(*executor), std::domain_error);
   try {
-    an_owner("throws", "input")->prepare(*machine);
+    an_owner("throws", "input")->prepare(*executor);
     FAIL() << "nothing was thrown";
   } catch (input_error const& wrong) {
     EXPECT_EQ(wrong.file(), "some.file");
     EXPECT_EQ(wrong.line(), 7U);
   }
   try {
-    an_owner("throws", "device")->prepare(*machine);
+    an_owner("throws", "device")->prepare(*executor);
     FAIL() << "nothing was thrown";
   } catch (error const& wrong) {
     EXPECT_NE(dynamic_cast<device_error const*>(&wrong), nullptr);
@@ -130,8 +130,8 @@ TEST(task_library, throws_what_the_program_catches) {
 }
 
 TEST(task_library, lets_the_library_catch_what_the_machine_throws) {
-  auto const machine = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 1 << 10});
-  EXPECT_THROW(an_owner("items", "4096")->prepare(*machine), limit_error);
+  auto const executor = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 1 << 10});
+  EXPECT_THROW(an_owner("items", "4096")->prepare(*executor), limit_error);
 }
 
 TEST(task_library, is_named_by_a_path) {

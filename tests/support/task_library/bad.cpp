@@ -30,7 +30,7 @@ using namespace lull;
 #if defined(LULL_BAD_no_symbol)
 extern "C" __attribute__((visibility("default"))) int something_else() { return 1; }
 #elif defined(LULL_BAD_other_abi)
-// Of a later Lull: nothing behind the number means what it means here.
+// Of a later Lull: nothing after the number has its present meaning.
 extern "C" __attribute__((visibility("default"))) std::uint32_t const lull_side_tasks[4];
 std::uint32_t const lull_side_tasks[4]{99, 0xffffffff, 0xffffffff, 0xffffffff};
 #elif defined(LULL_BAD_other_version)

@@ -31,14 +31,14 @@ class count_up_owner final : public task_owner {
   memory_need needs(executor_kind) override {
     return {.machine_bytes = number("items") * sizeof(std::uint64_t), .smaller = "items"};
   }
-  void prepare(executor& machine) override {
+  void prepare(executor& executor) override {
     std::string const asked = values_.choice("throws");
     if (asked == "usage") throw usage_error{"thrown in a library"};
     if (asked == "input") throw input_error{"some.file", 7, "thrown in a library"};
     if (asked == "limit") throw limit_error{"thrown in a library"};
     if (asked == "device") throw device_error{3, "code_3", "call()", "place"};
     if (asked == "other") throw std::domain_error{"thrown in a library"};
-    words_ = {machine, number("items")};
+    words_ = {executor, number("items")};
   }
   job_description describe() const override {
     return lull::describe(count_up{words_.data(), number("items"), number("rounds")}, "count_up");
@@ -67,7 +67,7 @@ class count_up_owner final : public task_owner {
   std::uint64_t number(std::string_view name) const { return static_cast<std::uint64_t>(values_.integer(name)); }
 
   option_values values_;
-  machine_array<std::uint64_t> words_;
+  device_array<std::uint64_t> words_;
 };
 
 task_entry entry(std::string_view name, std::string_view example) {

@@ -19,7 +19,7 @@ inline std::string bytes_of(std::string const& path) {
   return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// Any number in any place.
+/// Returns an image with random numbers.
 inline image noise(image_shape const& shape, unsigned seed) {
   std::mt19937 random{seed};
   image made{shape, std::vector<std::uint8_t>(shape.bytes()), {}};
@@ -29,7 +29,7 @@ inline image noise(image_shape const& shape, unsigned seed) {
   return made;
 }
 
-/// 8 bits, from numbers.
+/// Returns an image of 8 bits with these numbers.
 inline image of_numbers(std::uint32_t width, std::uint8_t channels, std::vector<std::uint8_t> numbers) {
   auto const height = static_cast<std::uint32_t>(numbers.size() / width / channels);
   return {{width, height, channels, 8}, std::move(numbers), {}};

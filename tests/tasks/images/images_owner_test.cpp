@@ -48,17 +48,17 @@ class images : public testing::Test {
     for (auto const& [name, text] : more) values.set(name, text);
     return entry_.make(values);
   }
-  /// Lines of `write`.
+  /// Runs the job and returns the lines of `write`.
   std::vector<std::string> run(task_owner& job) {
-    job.prepare(*machine_);
-    EXPECT_TRUE(run_to_end(job, *machine_).finished);
+    job.prepare(*executor_);
+    EXPECT_TRUE(run_to_end(job, *executor_).finished);
     return job.write();
   }
   image result(std::string const& name) const { return decode((folder_ / "out" / name).string()); }
   template <class Error>
   std::string refusal(given const& more = {}) {
     try {
-      owner(more)->prepare(*machine_);
+      owner(more)->prepare(*executor_);
     } catch (Error const& reason) {
       return reason.what();
     }
@@ -66,7 +66,7 @@ class images : public testing::Test {
   }
 
   task_entry const entry_ = images_entry();
-  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::threads});
+  std::unique_ptr<executor> executor_ = make_executor({.kind = executor_kind::threads});
   test::test_folder files_;
   fs::path const folder_ = files_.path();
 };
@@ -91,9 +91,9 @@ TEST_F(images, every_picture_of_a_folder_is_resized_under_its_name) {
 TEST_F(images, that_are_not_written_yet_are_not_right) {
   add("a.png", {40, 30, 3, 8});
   auto const job = owner();
-  job->prepare(*machine_);
+  job->prepare(*executor_);
   EXPECT_FALSE(job->verify().ok) << "before the run";
-  ASSERT_TRUE(run_to_end(*job, *machine_).finished);
+  ASSERT_TRUE(run_to_end(*job, *executor_).finished);
   EXPECT_TRUE(job->verify().ok);
   job->reset();
   EXPECT_FALSE(job->verify().ok) << "after reset";
@@ -175,14 +175,14 @@ TEST_F(images, many_batches_give_what_one_gives) {
 TEST_F(images, a_run_that_is_stopped_ends_and_leaves_whole_files) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
-  job->prepare(*machine_);
+  job->prepare(*executor_);
   auto const stop = [](std::span<solo_run const> now) { return now[0].phases >= 4; };
-  EXPECT_FALSE(run_to_end(*job, *machine_, {.stop = stop}).finished);
+  EXPECT_FALSE(run_to_end(*job, *executor_, {.stop = stop}).finished);
   for (fs::directory_entry const& each : fs::directory_iterator{folder_ / "out"}) {
     EXPECT_EQ(decode(each.path().string()).pixels.size(), 90'000U) << each.path();
   }
   job->reset();
-  run_to_end(*job, *machine_);
+  run_to_end(*job, *executor_);
   EXPECT_NE(job->write().front().find("20 written"), std::string::npos);
 }
 
@@ -199,13 +199,13 @@ TEST_F(images, a_result_that_is_a_link_to_its_picture_is_not_written) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "b.png"));
 }
 
-/// … to the code that runs it, though a thread still serves the job.
+/// … to the code that runs the job, although a thread still serves it.
 TEST_F(images, an_error_beside_a_run_is_told) {
   for (int i = 0; i < 20; ++i) add("p" + std::to_string(i) + ".png", {200, 150, 3, 8});
   auto const job = owner({{"buffer", "1MiB"}});
-  job->prepare(*machine_);
+  job->prepare(*executor_);
   auto const fails = [](std::span<solo_run const>) -> bool { throw std::runtime_error{"beside it"}; };
-  EXPECT_THROW(run_to_end(*job, *machine_, {.stop = fails}), std::runtime_error);
+  EXPECT_THROW(run_to_end(*job, *executor_, {.stop = fails}), std::runtime_error);
 }
 
 TEST_F(images, refused_before_any_work) {

@@ -150,7 +150,7 @@ TEST(MalformedImage, AJpegWithPixelsThatWouldBeGuessedIsRefused) {
   }
 }
 
-/// A chunk of a PNG, with its checksum.
+/// Returns a chunk of a PNG, with its checksum.
 std::string chunk(std::string const& type, std::string const& content) {
   auto const number = [](std::uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),

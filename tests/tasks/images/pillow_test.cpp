@@ -27,7 +27,7 @@ class Pillow : public ::testing::Test {
     }
   }
 
-  /// What Pillow makes of an image.
+  /// Returns an image as Pillow resizes it.
   image resized(image const& from, std::uint32_t width, std::uint32_t height, std::string const& filter) const {
     write_image(folder.at("from.png"), image_kind::png, from);
     auto const size = "(" + std::to_string(width) + "," + std::to_string(height) + ")";
@@ -50,7 +50,7 @@ TEST_F(Pillow, ResizesAsTheReferencesDo) {
       EXPECT_GE(psnr(reference_resize(from, width, height, image_filter::lanczos3), pillow), 50) << width;
     }
   }
-  // Its BOX takes whole pixels by where their centres lie: the same where the ratio is a whole number.
+  // Pillow's BOX takes whole pixels by their centres, so it agrees where the ratio is a whole number.
   EXPECT_GE(psnr(reference_resize(photograph, 41, 75, image_filter::area), resized(photograph, 41, 75, "BOX")), 50);
 }
 

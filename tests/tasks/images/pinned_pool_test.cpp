@@ -13,10 +13,10 @@
 namespace lull {
 namespace {
 
-std::unique_ptr<executor> const machine = make_executor({.kind = executor_kind::threads});
+std::unique_ptr<executor> const executor = make_executor({.kind = executor_kind::threads});
 
 TEST(pinned_pool, parts_never_overlap_and_come_back_whole) {
-  pinned_pool pool{*machine, 64 * pinned_pool::line};
+  pinned_pool pool{*executor, 64 * pinned_pool::line};
   counter_random const random{3, 0};
   std::vector<pinned_pool::part> held;
   for (std::uint64_t turn = 0; turn < 20'000; ++turn) {
@@ -36,7 +36,7 @@ TEST(pinned_pool, parts_never_overlap_and_come_back_whole) {
 }
 
 TEST(pinned_pool, what_does_not_fit_is_not_given) {
-  pinned_pool pool{*machine, 1000};
+  pinned_pool pool{*executor, 1000};
   EXPECT_FALSE(pool.take(pool.bytes() + 1));
   auto const whole = pool.take(pool.bytes());
   EXPECT_TRUE(whole);
@@ -44,9 +44,9 @@ TEST(pinned_pool, what_does_not_fit_is_not_given) {
 }
 
 TEST(copy_lane, copies_in_the_order_of_the_calls_and_says_when) {
-  auto const lane = machine->make_copy_lane();
-  auto* const pinned = static_cast<std::uint32_t*>(machine->pin(4 * 1000));
-  auto* const there = static_cast<std::uint32_t*>(machine->allocate(4 * 1000));
+  auto const lane = executor->make_copy_lane();
+  auto* const pinned = static_cast<std::uint32_t*>(executor->pin(4 * 1000));
+  auto* const there = static_cast<std::uint32_t*>(executor->allocate(4 * 1000));
   std::vector<std::uint32_t> back(1000);
   for (std::uint32_t i = 0; i < 1000; ++i) pinned[i] = 7 * i;
   EXPECT_TRUE(lane->done());
@@ -56,8 +56,8 @@ TEST(copy_lane, copies_in_the_order_of_the_calls_and_says_when) {
   }
   ASSERT_TRUE(lane->done());
   EXPECT_EQ(back[999], 6993U);
-  machine->release(there);
-  machine->unpin(pinned);
+  executor->release(there);
+  executor->unpin(pinned);
 }
 
 }  // namespace

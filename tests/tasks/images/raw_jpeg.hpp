@@ -16,7 +16,7 @@ namespace lull::test {
 
 enum class scans { one, one_a_component, progressive };
 
-/// A JPEG as libjpeg writes it, with what our own writer does not do.
+/// A JPEG from libjpeg, with features that our own writer does not use.
 struct raw_jpeg {
   image const& from;
   J_COLOR_SPACE given = JCS_RGB;
@@ -27,7 +27,7 @@ struct raw_jpeg {
   image_density density = {};
 };
 
-/// The file's bytes. Errors of libjpeg end the test.
+/// Returns the file's bytes. Errors of libjpeg end the test.
 inline std::string encoded(raw_jpeg const& wanted) {
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -77,7 +77,7 @@ inline std::string encoded(raw_jpeg const& wanted) {
   return bytes;
 }
 
-/// An image that a JPEG keeps nearly as it is.
+/// Returns an image that a JPEG keeps almost unchanged.
 inline image slopes(std::uint32_t width, std::uint32_t height, std::uint8_t channels) {
   image made{{width, height, channels, 8}, {}, {}};
   for (std::uint32_t y = 0; y < height; ++y) {
@@ -91,7 +91,7 @@ inline image slopes(std::uint32_t width, std::uint32_t height, std::uint8_t chan
   return made;
 }
 
-/// What stands in an APP1 that names the orientation.
+/// Returns the content of an APP1 with this orientation.
 inline std::string exif(unsigned orientation, bool little = false) {
   using namespace std::string_literals;
   auto const number = static_cast<char>(orientation);

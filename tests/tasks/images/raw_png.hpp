@@ -9,7 +9,7 @@
 
 namespace lull::test {
 
-/// A PNG with numbers as they stand in the file.
+/// A PNG with its numbers as in the file.
 struct raw_png {
   std::uint32_t width;
   std::uint32_t height;
@@ -27,7 +27,7 @@ struct raw_png {
   }
 };
 
-/// The file's bytes. Errors of libpng end the test.
+/// Returns the file's bytes. Errors of libpng end the test.
 inline std::string encoded(raw_png const& from) {
   std::string bytes;
   auto* png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
@@ -44,7 +44,7 @@ inline std::string encoded(raw_png const& from) {
   if (from.has_key || !from.palette_alpha.empty()) {
     png_set_tRNS(png, info, from.palette_alpha.data(), static_cast<int>(from.palette_alpha.size()), &from.key);
   }
-  // Rows packed by hand, so that the reader's unpacking is held against something else than libpng's own packing.
+  // Packs rows by hand, so that the reader's unpacking is not compared with libpng's own packing.
   auto const row_numbers = from.width * from.channels();
   std::vector<std::vector<png_byte>> rows;
   std::vector<png_bytep> pointers;

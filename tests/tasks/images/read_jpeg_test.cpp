@@ -121,7 +121,7 @@ TEST(ReadJpeg, DamagedExifMeansUpright) {
     ASSERT_EQ(orientation_in(whole), 6);
     for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
       auto const got = orientation_in(whole.substr(0, bytes));
-      EXPECT_TRUE(got == 1 || (got == 6 && bytes >= whole.size() - 8)) << bytes;  // cut behind the number itself
+      EXPECT_TRUE(got == 1 || (got == 6 && bytes >= whole.size() - 8)) << bytes;  // cut after the number itself
     }
     for (std::size_t at = 0; at < whole.size(); ++at) {
       for (int const value : {0, 1, 0x7f, 0x80, 0xff}) {

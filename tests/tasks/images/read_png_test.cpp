@@ -29,7 +29,7 @@ raw_png random_png(int type, int depth, std::uint32_t width, std::uint32_t heigh
   return made;
 }
 
-/// With a tRNS chunk: for a palette half of its entries, otherwise the colour of the middle pixel.
+/// Adds a tRNS chunk: for a palette half of its entries, otherwise the colour of the middle pixel.
 raw_png with_transparency(raw_png png) {
   if (png.type == PNG_COLOR_TYPE_PALETTE) {
     for (std::size_t entry = 0; entry < (png.palette.size() + 1) / 2; ++entry) {
@@ -46,7 +46,7 @@ raw_png with_transparency(raw_png png) {
   return png;
 }
 
-/// What the specification says of these numbers.
+/// Returns the image that the specification defines for these numbers.
 image expected(raw_png const& png) {
   bool const sixteen = png.depth == 16;
   bool const palette = png.type == PNG_COLOR_TYPE_PALETTE;

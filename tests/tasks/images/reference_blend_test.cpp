@@ -36,7 +36,7 @@ TEST(ReferenceBlend, OnePixelByHand) {
 }
 
 TEST(ReferenceBlend, OverAnImageWithAlphaByHand) {
-  // Over nothing: the logo's colour at its own alpha, whatever colour nobody saw before.
+  // Over a transparent pixel: the logo's colour at its own alpha, whatever colour was invisible before.
   EXPECT_EQ(blended(of_numbers(1, 4, {9, 9, 9, 0}), of_numbers(1, 4, {10, 20, 30, 102})), (numbers{10, 20, 30, 102}));
   EXPECT_EQ(blended(of_numbers(1, 2, {9, 0}), of_numbers(1, 2, {77, 0})), (numbers{0, 0}));
   // a = ⅕, A = ⅖: alpha = ⅕ + ⅖ · ⅘ = 0.52; colour = (200 · 0.2 + 100 · 0.32) / 0.52 = 138.46

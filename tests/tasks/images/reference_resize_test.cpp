@@ -19,7 +19,7 @@ using numbers = std::vector<std::uint8_t>;
 
 constexpr image_filter filters[] = {image_filter::lanczos3, image_filter::area};
 
-/// A row resized, and the same as a column.
+/// Resizes a row, and checks that a column gives the same.
 numbers resized(numbers const& row, std::uint32_t length, image_filter filter) {
   auto const wide = reference_resize(of_numbers(static_cast<std::uint32_t>(row.size()), 1, row), length, 1, filter);
   auto const high = reference_resize(of_numbers(1, 1, row), 1, length, filter);
@@ -87,13 +87,13 @@ TEST(ReferenceResize, OneColourStays) {
 
 TEST(ReferenceResize, InvisibleColoursDoNotBleed) {
   for (auto const filter : filters) {
-    // White, and red that nobody sees: white at half the alpha, never pink.
+    // White, and invisible red: white at half the alpha, never pink.
     EXPECT_EQ(reference_resize(of_numbers(2, 4, {255, 255, 255, 255, 255, 0, 0, 0}), 1, 1, filter).pixels,
               (numbers{255, 255, 255, 128}));
     EXPECT_EQ(reference_resize(of_numbers(2, 2, {200, 100, 50, 0}), 1, 1, filter).pixels, (numbers{200, 50}));
     EXPECT_EQ(reference_resize(of_numbers(2, 2, {200, 0, 50, 0}), 2, 1, filter).pixels, (numbers{0, 0, 0, 0}));
   }
-  // A third of 1 rounds to nothing, and nothing has no colour.
+  // A third of 1 rounds to 0, and a transparent pixel has no colour.
   EXPECT_EQ(reference_resize(of_numbers(3, 2, {200, 1, 50, 0, 50, 0}), 1, 1, image_filter::area).pixels,
             (numbers{0, 0}));
   // Weighed by alpha: (200·100 + 50·50) / 150
@@ -106,7 +106,8 @@ TEST(ReferenceResize, SixteenBitsAreFinerThanEight) {
   detail::set_sample(from, 0, 1000);
   detail::set_sample(from, 1, 1005);
   EXPECT_EQ(detail::sample(reference_resize(from, 1, 1, image_filter::area), 0), 1003);
-  // The same image with every number times 257 gives the same result times 257, but for the rounding of the eight bits.
+  // The same image with every number times 257 gives the same result times 257, except for the rounding of the eight
+  // bits.
   auto const eight = noise({40, 30, 3, 8}, 4);
   image sixteen{{40, 30, 3, 16}, std::vector<std::uint8_t>(eight.pixels.size() * 2), {}};
   for (std::size_t at = 0; at < eight.pixels.size(); ++at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles as they are planned, against the taps that they turn out to have.
+// Planned tiles, compared with the taps that they really have.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -120,8 +120,8 @@ TEST(resize_plan, taps_go_on_to_the_right) {
   }
 }
 
-/// Nothing is written twice or beyond the row, and four samples that a thread stores, from a multiple of four on, stand
-/// side by side.
+/// Nothing is written twice or beyond the row. Four samples that a thread stores, from a multiple of four on, are side
+/// by side.
 template <int Channels>
 void expect_places_of_their_own() {
   for (std::uint32_t pixel = 0; pixel < 1000; ++pixel) {

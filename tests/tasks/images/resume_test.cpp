@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image job that is stopped, killed and taken up again by its manifest.
+// The image job, stopped, killed and resumed by its manifest.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -54,7 +54,7 @@ class resumed_images : public testing::Test {
     account kept;
     std::uint64_t written;
   };
-  /// With a manifest; until it has opened so many phases, or to its end.
+  /// Runs with a manifest until so many phases were opened, or to the end.
   outcome run(std::uint64_t phases = ~std::uint64_t{0}, std::string const& width = "40") {
     option_values values{entry_.options};
     values.set("in", (folder_ / in_).string());
@@ -63,11 +63,11 @@ class resumed_images : public testing::Test {
     values.set("width", width);
     values.set("buffer", "150KiB");  // a picture or two
     auto const job = entry_.make(values);
-    job->prepare(*machine_);
+    job->prepare(*executor_);
     outcome found{};
     found.kept = job->keep_account(manifest_, true);
     auto const stop = [&](std::span<solo_run const> now) { return now[0].phases >= phases; };
-    found.finished = run_to_end(*job, *machine_, {.stop = stop}).finished;
+    found.finished = run_to_end(*job, *executor_, {.stop = stop}).finished;
     job->save_account(manifest_);
     std::string const line = job->write().front();
     found.written = std::stoull(line.substr(line.find(": ") + 2));
@@ -89,7 +89,7 @@ class resumed_images : public testing::Test {
   }
 
   task_entry const entry_ = images_entry();
-  std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads});
+  std::unique_ptr<executor> const executor_ = make_executor({.kind = executor_kind::threads});
   test::test_folder files_;
   fs::path const folder_ = files_.path();
   fs::path const manifest_ = folder_ / "images.manifest";
@@ -172,7 +172,7 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
     EXPECT_EQ(read_file(manifest_, 1 << 20), text);
   }
   fs::remove(manifest_);
-  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // which nobody writes: opening it would wait for ever
+  ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // without a writer: opening it would wait for ever
   EXPECT_NE(refusal().find("no regular file"), std::string::npos) << refusal();
 }
 

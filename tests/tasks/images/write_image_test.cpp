@@ -49,7 +49,7 @@ TEST(WriteImage, AJpegIsNearlyTheSame) {
   }
 }
 
-/// The sampling factors of the first component, and whether it is baseline.
+/// Returns the sampling factors of the first component, and whether the file is baseline.
 std::pair<int, bool> frame_of(std::string const& path) {
   auto const bytes = test::bytes_of(path);
   auto const frame = bytes.find("\xff\xc0");

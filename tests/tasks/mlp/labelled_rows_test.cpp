@@ -100,8 +100,8 @@ TEST(LabelledRows, WhatIsNoRowIsRefusedWithFileAndLine) {
       {"", 0, "is empty"},
       {"\n \r\n", 0, "is empty"},
       {"a,b,c\n", 0, "holds a line of column names, but no rows"},
-      {"1\n2\n", 1, "one column, but a row has at least one number and then, behind a comma, its label"},
-      {"1 2 0\n", 1, "one column, but a row has at least one number and then, behind a comma, its label"},
+      {"1\n2\n", 1, "one column, but a row has at least one number and then, after a comma, its label"},
+      {"1 2 0\n", 1, "one column, but a row has at least one number and then, after a comma, its label"},
       {good + "\n5,6\n", 4, "2 columns instead of 3 as in line 1"},
       {good + "5,6,7,1\n", 3, "4 columns instead of 3 as in line 1"},
       {"\n" + good + "5,6\n", 4, "2 columns instead of 3 as in line 2"},
@@ -168,8 +168,8 @@ TEST(RowsToClass, OfAnotherWidthAreRefused) {
       EXPECT_EQ(std::string{error.what()}, path + ":" + std::to_string(line) + ": " + expected);
     }
   };
-  refused("1\n", 1, "1 columns, but rows to class have 2 numbers, with or without a label behind them");
-  refused("1,2,3,4\n", 1, "4 columns, but rows to class have 2 numbers, with or without a label behind them");
+  refused("1\n", 1, "1 columns, but rows to class have 2 numbers, with or without a label after them");
+  refused("1,2,3,4\n", 1, "4 columns, but rows to class have 2 numbers, with or without a label after them");
   refused("1,2\n1,2,0\n", 2, "3 columns instead of 2 as in line 1");
 }
 
@@ -259,7 +259,7 @@ TEST(SplitRows, HoldsOutExactlyAFifth) {
   }
 }
 
-/// What the reader says where this much memory is free; empty: it reads the file.
+/// Returns the reader's message if this much memory is free; empty: it reads the file.
 std::string refusal(std::string const& path, std::uint64_t free_bytes, std::uint64_t max_bytes = 1ULL << 34) {
   try {
     read_labelled_rows(path, {.max_bytes = max_bytes, .memory = free_memory{free_bytes, "this computer"}});
@@ -275,7 +275,7 @@ std::string lines_of(std::string const& line, std::size_t bytes) {
   return text;
 }
 
-// A number takes 4 bytes, and 4 more while rows grow or are copied; how long its text is only the file tells.
+// A number takes 4 bytes, and 4 more while rows grow or are copied; only the file shows how long its text is.
 TEST(LabelledRows, ReadsLongNumbersThatFit) {
   test_folder const folder;
   std::string const text = lines_of("0.12345678901234567,-1.2345678901234567,", 1UL << 20);

@@ -75,8 +75,8 @@ class mlp : public testing::Test {
     return entry.make(values);
   }
   std::vector<std::string> run(task_owner& job) {
-    job.prepare(*machine_);
-    EXPECT_TRUE(run_to_end(job, *machine_).finished);
+    job.prepare(*executor_);
+    EXPECT_TRUE(run_to_end(job, *executor_).finished);
     return job.write();
   }
   std::string file(char const* name) const { return (folder_ / name).string(); }
@@ -84,7 +84,7 @@ class mlp : public testing::Test {
 
   task_entry const train_ = mlp_entry();
   task_entry const ask_ = classify_entry();
-  std::unique_ptr<executor> machine_ = make_executor({.kind = executor_kind::threads});
+  std::unique_ptr<executor> executor_ = make_executor({.kind = executor_kind::threads});
   test::test_folder files_;
   fs::path const folder_ = files_.path();
 };
@@ -199,15 +199,15 @@ TEST_F(mlp, answers_for_rows_without_labels_and_says_no_accuracy) {
   EXPECT_EQ(text("a.tsv"), plain);
 }
 
-/// Where all features are 0, biases alone learn: a row that their gradients miss shows in the fourth digit.
+/// If all features are 0, only biases learn: a row missing from their gradients shows in the fourth digit.
 TEST_F(mlp, biases_learn_as_the_reference_says_to_five_digits) {
   std::vector<std::uint32_t> const sizes{5, 20, 3};
   auto const first = first_layers(sizes, 1);
   row_table rows{std::vector<float>(250 * 5), {}};
   for (std::uint32_t row = 0; row < 250; ++row) rows.labels.push_back(row % 11 < 7 ? 0 : row % 5 == 0 ? 2 : 1);
   mlp_settings const settings{.epochs = 1, .batch = 40, .rate = 0.05f};
-  mlp_arrays const arrays{*machine_, first, rows, row_table{}, settings};
-  EXPECT_TRUE(run_to_end(describe(arrays.task()), *machine_).finished);
+  mlp_arrays const arrays{*executor_, first, rows, row_table{}, settings};
+  EXPECT_TRUE(run_to_end(describe(arrays.task()), *executor_).finished);
   EXPECT_NEAR(arrays.epoch_loss().front() / 250, reference_first_loss(first, rows, settings), 1e-5);
 }
 
@@ -228,13 +228,14 @@ TEST_F(mlp, a_loss_that_is_no_number_ends_the_job_and_says_so) {
   auto const lines = run(*job);
   EXPECT_NE(lines.front().find("no longer a number"), std::string::npos);
   for (std::string const& line : lines) EXPECT_EQ(line.find("nan"), std::string::npos) << line;
-  EXPECT_LT(lines.size(), 3U);  // of the epochs behind it nothing is known
+  EXPECT_LT(lines.size(), 3U);  // of later epochs nothing is known
   EXPECT_EQ(job->failures(), 1U);
   EXPECT_FALSE(job->verify().ok);
   EXPECT_FALSE(fs::exists(file("m.safetensors")));
 }
 
-/// As Python's safetensors.numpy.save_file writes it: the order of the data is its own, and there are no checksums.
+/// The file is as Python's safetensors.numpy.save_file writes it: with another order of the data, and without
+/// checksums.
 TEST_F(mlp, models_of_other_programs_answer_too) {
   write_mlp(folder_ / "ours.safetensors", {{{2, 1, {1, 0.5f}, {3}}}, 2});
   std::string data;
@@ -276,12 +277,12 @@ TEST_F(mlp, models_in_npz_are_refused_with_what_to_do) {
 
 TEST_F(mlp, files_that_do_not_fit_are_refused) {
   write_file(folder_ / "few.csv", "1,2,0\n3,4,1\n");
-  EXPECT_THROW(owner(train_, {{"data", file("few.csv")}})->prepare(*machine_), input_error);
+  EXPECT_THROW(owner(train_, {{"data", file("few.csv")}})->prepare(*executor_), input_error);
   EXPECT_THROW(owner(ask_, {}), usage_error);
-  EXPECT_THROW(owner(ask_, {{"model", file("few.csv")}, {"out", file("a.tsv")}})->prepare(*machine_), input_error);
+  EXPECT_THROW(owner(ask_, {{"model", file("few.csv")}, {"out", file("a.tsv")}})->prepare(*executor_), input_error);
   write_mlp(folder_ / "m.safetensors", {{{3, 2, std::vector<float>(6), std::vector<float>(2)}}, 1});
   EXPECT_EQ(read_mlp(file("m.safetensors")).layers.front().inputs, 3U);
-  EXPECT_THROW(owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}})->prepare(*machine_),
+  EXPECT_THROW(owner(ask_, {{"model", file("m.safetensors")}, {"out", file("a.tsv")}})->prepare(*executor_),
                input_error);  // 64 features
   write_mlp(folder_ / "m.safetensors", {{{3, 2, std::vector<float>(6), std::vector<float>(2)},
                                          {4, 2, std::vector<float>(8), std::vector<float>(2)}},

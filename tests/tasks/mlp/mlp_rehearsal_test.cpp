@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two steps of training and a judging one as a GPU's block would do them: 256 threads, warps that follow the PTX ISA.
-// Held against a CPU thread that rounds to bf16 as well, and sums in another order.
+// Compared with a CPU thread that also rounds to bf16, and sums in another order.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -30,7 +30,7 @@ row_table rows_of(std::uint32_t count, std::uint64_t seed, std::uint32_t classes
   return made;
 }
 
-/// All phases by one block, an item a chunk.
+/// Runs all phases by one block, an item a chunk.
 void rehearse(mlp_task const& task) {
   test::manual_block block;
   std::uint64_t items = 0;
@@ -50,15 +50,15 @@ void rehearse(mlp_task const& task) {
 }
 
 void expect_alike(std::vector<std::uint32_t> const& sizes) {
-  auto const machine = make_executor({.kind = executor_kind::threads});
+  auto const executor = make_executor({.kind = executor_kind::threads});
   std::uint32_t const classes = sizes.back();
   mlp_settings const settings{.epochs = 1, .batch = 33, .rate = 0.01f, .precision = mlp_precision::bf16};
   auto const first = first_layers(sizes, 5);
   row_table const training = rows_of(40, 3, classes);
   row_table const held_out = rows_of(20, 4, classes);
-  mlp_arrays const plain{*machine, first, training, held_out, settings};
-  mlp_arrays const rehearsed{*machine, first, training, held_out, settings};
-  ASSERT_TRUE(run_to_end(describe(plain.task()), *machine).finished);
+  mlp_arrays const plain{*executor, first, training, held_out, settings};
+  mlp_arrays const rehearsed{*executor, first, training, held_out, settings};
+  ASSERT_TRUE(run_to_end(describe(plain.task()), *executor).finished);
   rehearse(rehearsed.task());
   EXPECT_NEAR(rehearsed.epoch_loss().front(), plain.epoch_loss().front(), 1e-4 * plain.epoch_loss().front());
   EXPECT_NEAR(static_cast<double>(rehearsed.epoch_right().front()), static_cast<double>(plain.epoch_right().front()),
@@ -73,8 +73,8 @@ void expect_alike(std::vector<std::uint32_t> const& sizes) {
       ASSERT_EQ(left.size(), right.size());
       EXPECT_NE(left, start);
       for (std::size_t i = 0; i < left.size(); ++i) {
-        // AdamW's first steps are as long as the rate, whatever the gradient's size: where that is next to 0 its sign
-        // is rounding's
+        // AdamW's first steps are as long as the rate, whatever the gradient's size: where the gradient is close to 0,
+        // rounding decides its sign.
         EXPECT_LE(std::abs(left[i] - right[i]), 4 * settings.rate) << l << ", " << i;
         apart += std::abs(left[i] - right[i]) > 0.1f * settings.rate ? 1 : 0;
         ++all;

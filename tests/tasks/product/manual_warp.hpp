@@ -18,7 +18,7 @@ namespace lull::test {
 
 struct manual_warp;
 
-/// Threads that stand for those of a block on a GPU, in warps of 32.
+/// Threads that replace those of a block on a GPU, in warps of 32.
 class manual_block {
  public:
   explicit manual_block(std::uint64_t leaves_at = 0) : leaves_at_(leaves_at), all_(product_threads) {
@@ -34,7 +34,7 @@ class manual_block {
     std::uint64_t conflicts = 0;  // rows of a matrix that met another's in a bank; counted by lane 0
   };
 
-  /// A thread of it, as a team.
+  /// One of its threads, as a team.
   struct member {
     using warp = manual_warp;
     manual_block* block;
@@ -94,8 +94,7 @@ class manual_block {
   alignas(128) std::byte storage_[product_storage_bytes];
 };
 
-/// What warp_product.hpp asks of a warp, lane by lane as the PTX ISA says. A copy is done when it is waited for, not
-/// before.
+/// What warp_product.hpp asks of a warp, lane by lane as the PTX ISA says. A copy is done only when it is waited for.
 struct manual_warp {
   using address = std::uintptr_t;
 

@@ -25,29 +25,29 @@ inline std::vector<bfloat16> random_numbers(std::size_t count, std::uint64_t see
   return made;
 }
 
-/// Makes one product on the machine and holds every element against sums in double precision. The first that is wrong,
-/// or nothing.
+/// Makes one product on the machine and compares every element with sums in double precision. Returns the first wrong
+/// one, or nothing.
 template <minor A, minor B, class Number, class Finish = as_it_is>
-std::string product_violation(executor& machine, large_shape const& shape) {
+std::string product_violation(executor& executor, large_shape const& shape) {
   product_operand const a_plan = operand_at(nullptr, A, shape.rows, shape.depth);
   product_operand const b_plan = operand_at(nullptr, B, shape.columns, shape.depth);
   std::vector<bfloat16> const a_host = random_numbers(a_plan.step * shape.count, 1);
   std::vector<bfloat16> const b_host = random_numbers(b_plan.step * shape.count, 2);
   std::vector<float> bias_host(shape.columns);
   for (std::uint32_t i = 0; i < shape.columns; ++i) bias_host[i] = static_cast<float>(i % 7) - 3;
-  machine_array<bfloat16> const a{machine, std::span<bfloat16 const>{a_host}};
-  machine_array<bfloat16> const b{machine, std::span<bfloat16 const>{b_host}};
-  machine_array<float> const bias{machine, std::span<float const>{bias_host}};
-  /// What is between the rows stays as it was.
+  device_array<bfloat16> const a{executor, std::span<bfloat16 const>{a_host}};
+  device_array<bfloat16> const b{executor, std::span<bfloat16 const>{b_host}};
+  device_array<float> const bias{executor, std::span<float const>{bias_host}};
+  /// The memory between the rows must stay unchanged.
   std::uint64_t const pitch = shape.columns + (shape.columns % 8 == 0 ? 8 : 3);
-  machine_array<Number> result{machine, pitch * shape.rows * shape.count};
+  device_array<Number> result{executor, pitch * shape.rows * shape.count};
   large_product<A, B> of{shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
-  machine_array<tensor_map> const maps = maps_of(machine, of);
+  device_array<tensor_map> const maps = maps_of(executor, of);
   of.maps = maps.data();
   constexpr bool biased = std::is_same_v<Finish, biased_relu>;
   tile_product<A, B, Number, Finish> task{of, {result.data(), pitch, pitch * shape.rows}, {}, 1};
   if constexpr (biased) task.finish.bias = bias.data();
-  if (!run_to_end(describe(task, "product"), machine).finished) return "the job did not finish";
+  if (!run_to_end(describe(task, "product"), executor).finished) return "the job did not finish";
   std::vector<Number> const found = result.read();
   for (std::uint32_t count = 0; count < shape.count; ++count) {
     for (std::uint32_t row = 0; row < shape.rows; ++row) {

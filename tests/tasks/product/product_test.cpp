@@ -59,7 +59,7 @@ double element(matrix const& a, matrix const& b, std::uint64_t row, std::uint64_
   return sum;
 }
 
-/// Every tile of a product, by manual warps.
+/// Checks every tile of a product, computed by manual warps.
 template <factors How, std::uint32_t Side>
 void expect_tiles(std::uint64_t rows, std::uint64_t columns, std::uint64_t depth) {
   SCOPED_TRACE(testing::Message() << rows << " x " << columns << " x " << depth << ", side " << Side << ", "

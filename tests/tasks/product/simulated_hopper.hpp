@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for wgmma.cuh where the tiles' code for tensor cores runs under a seeded scheduler, lane 0 of each warp for
-// all 32. Barriers count phases and bytes; copies land in any order, some time after they were begun; products read
-// their operands no sooner than they are waited for. Source: PTX ISA 9.0, mbarrier, cp.async.bulk.tensor, wgmma.
+// Replaces wgmma.cuh where the tiles' code for tensor cores runs under a seeded scheduler, with lane 0 of each warp for
+// all 32. Barriers count phases and bytes. Copies arrive in any order, some time after they were begun. Products read
+// their operands only when they are waited for. Source: PTX ISA 9.0, mbarrier, cp.async.bulk.tensor, wgmma.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace lull {
 
-/// Machines that break a promise which the tiles rest on: a test must see each of them.
+/// Machines that break a promise on which the tiles rely: a test must detect each of them.
 enum class hopper_fault { none, counts_bytes_before_they_land, ends_waits_for_products_early };
 
-/// What is copied for one operand of a step: where it is from, and as of which version of the operands.
+/// What is copied for one operand of a step: from where, and from which version of the operands.
 struct hopper_box {
   int x = -1;
   int y = -1;
@@ -31,7 +31,7 @@ struct hopper_box {
   std::uint32_t version = 0;
 };
 
-/// A whole number below 4,096 that stands for the product of two boxes: sums of some thousands are exact.
+/// Returns a whole number below 4,096 for the product of two boxes: sums of some thousands are exact.
 inline float hopper_term(std::uint32_t version, int count, int row, int column, int k) noexcept {
   std::uint64_t bits = version * 0x9e3779b97f4a7c15ULL;
   for (int const each : {count, row, column, k})
@@ -46,13 +46,13 @@ class hopper_block {
 
   hopper_block(hopper_fault fault, std::uint32_t const& version) : fault_(fault), version_(version) {}
 
-  /// The first promise of the machine's that the tiles broke, or nothing.
+  /// Returns the first promise of the machine that the tiles broke, or nothing.
   char const* wrong() const noexcept { return wrong_; }
   void expect(bool holds, char const* otherwise) noexcept {
     if (!holds && wrong_ == nullptr) wrong_ = otherwise;
   }
 
-  /// Lands copies until all lanes are out: a fiber of its own.
+  /// Completes copies until all lanes are out; runs in its own fiber.
   void copy() {
     while (lanes_out != lanes) {
       scheduler::current().step();
@@ -207,7 +207,7 @@ inline void await(std::uint32_t barrier, std::uint32_t parity) {
 }
 inline void publish_to_copies() noexcept {}
 inline void acquire_map(tensor_map const*) noexcept {}
-/// Of operands whose depth is minor; the first map of a pair is the left one's.
+/// For operands whose depth is minor; the first map of a pair is the left one's.
 inline void copy_box(std::uint32_t to, tensor_map const* map, std::uint32_t barrier, int x, int y, int z) {
   step();
   bool const left = reinterpret_cast<std::uintptr_t>(map) / sizeof(tensor_map) % 2 == 0;
@@ -240,7 +240,7 @@ void multiply(float (&sums)[128], std::uint64_t a, std::uint64_t b) {
 
 }  // namespace ptx
 
-// What CUDA has of its own.
+// CUDA's own types.
 struct float2 {
   float x, y;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles' code for tensor cores under a seeded scheduler: claims, feeding, leaving within a tile, handing back in
-// pieces and going on with what was saved, in every round of operands of its own. LULL_SEED=n replays one seed;
+// The tiles' code for tensor cores under a seeded scheduler: claiming, feeding, leaving within a tile, handing back in
+// pieces and continuing with saved sums. Every round has its own operands. LULL_SEED=n replays one seed;
 // LULL_INTERLEAVINGS=n sets how many are tried.
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t max_steps = 30'000'000;  // a run takes some hundred thousands; this many mean that it hangs
 
-/// The results of a round, as they are and as they should be.
+/// The results of a round, and the expected ones.
 class round_results {
  public:
   round_results(large_shape const& shape, std::uint32_t steps)
@@ -37,7 +37,7 @@ class round_results {
   std::uint32_t const& version() const noexcept { return version_; }
   char const* wrong() const noexcept { return wrong_; }
 
-  /// Between two rounds: the operands are others from here on.
+  /// Starts a round: the operands change here.
   void begin(std::uint64_t round) {
     if (round != 0) judge();
     std::fill(all_.begin(), all_.end(), missing);
@@ -47,7 +47,7 @@ class round_results {
  private:
   static constexpr float missing = -1;
 
-  /// What lane 0 of each warp stores.
+  /// Judges what lane 0 of each warp stores.
   void judge() {
     large_tiles const tiles{shape_};
     for (std::uint64_t item = 0; item < tiles.number(); ++item) {
@@ -114,7 +114,7 @@ class scenario {
         cursor_(static_cast<std::uint32_t>(1 + draw(3)), draw(3) == 0 ? 1 + draw(3) : 32),
         params_{&slot_, gate_.ref(), {}} {}
 
-  /// The first thing that went wrong, or nothing.
+  /// Returns the first thing that went wrong, or nothing.
   char const* run() {
     simulated_product<Leaving> const task{
         {shape_, {}, {}, maps_}, results_.place(), 1 + draw(3), {sums_.data(), saved_steps_.data()}, &results_};
@@ -133,7 +133,7 @@ class scenario {
     if (cursor_.words.ring.pushed != cursor_.words.ring.popped) return "the ring is not empty";
     if (std::any_of(saved_steps_.begin(), saved_steps_.end(),
                     [this](std::uint32_t each) { return each != impossible_ && each != 0; }))
-      return "saved steps were left behind";
+      return "saved steps were left over";
     return nullptr;
   }
 
@@ -178,7 +178,7 @@ class scenario {
       if (draw(4) == 0) launch();  // a successor in the same bubble
       idle((1 + bubble / 4) *
            (draw(3) == 0 ? draw(3'000)
-                         : draw(40'000)));  // longer ones in time, for a tile that is always done again has no end
+                         : draw(40'000)));  // grow with time, because a tile that is always done again has no end
       slot_.lease_ns += bubble * 10'000;
       simulated_world::store<order::relaxed, scope::system>(gate_.line.value, ++value);
       idle(draw(100));
@@ -191,7 +191,7 @@ class scenario {
   large_shape const shape_;
   round_results results_;
   std::vector<float> sums_;
-  // Steps that another product may have left: more than there are, so that tiles start again.
+  // Steps that another product may have left: more than exist, so that tiles start again.
   std::uint32_t const impossible_;
   std::vector<std::uint32_t> saved_steps_;
   test_gate gate_;

@@ -37,16 +37,16 @@ class products : public testing::Test {
   void SetUp() override {
     if (std::string const why = machine_options.kind == executor_kind::cuda ? why_no_cuda(0) : ""; !why.empty())
       GTEST_SKIP() << "NOT RUN: " << why;
-    machine_ = make_executor(machine_options);
+    executor_ = make_executor(machine_options);
   }
   template <minor A, minor B, class Number, class Finish = as_it_is>
   void expect_right() {
     for (large_shape const& shape : test::shapes_to_try()) {
       if (is_sanitized && shape.rows > 200) continue;  // takes seconds, and does what the smaller ones do
-      EXPECT_EQ((test::product_violation<A, B, Number, Finish>(*machine_, shape)), "");
+      EXPECT_EQ((test::product_violation<A, B, Number, Finish>(*executor_, shape)), "");
     }
   }
-  std::unique_ptr<executor> machine_;
+  std::unique_ptr<executor> executor_;
 };
 
 TEST_F(products, plain) { expect_right<minor::depth, minor::depth, bfloat16>(); }
@@ -56,13 +56,13 @@ TEST_F(products, of_weights) { expect_right<minor::side, minor::side, float>(); 
 
 TEST_F(products, bad_ones_are_refused) {
   large_product<minor::depth, minor::depth> of{{4, 4, 0, 1}, {nullptr, 8, 32}, {nullptr, 8, 32}, nullptr};
-  EXPECT_THROW(maps_of(*machine_, of), usage_error);
+  EXPECT_THROW(maps_of(*executor_, of), usage_error);
   of.shape = {65536, 65536, 1, 65536};
-  EXPECT_THROW(maps_of(*machine_, of), limit_error);
-  if (machine_->kind() != executor_kind::cuda) return;
+  EXPECT_THROW(maps_of(*executor_, of), limit_error);
+  if (executor_->kind() != executor_kind::cuda) return;
   of.shape = {4, 4, 4, 1};
   of.a.pitch = 7;
-  EXPECT_THROW(maps_of(*machine_, of), usage_error);
+  EXPECT_THROW(maps_of(*executor_, of), usage_error);
 }
 
 TEST(product_tiles_of_a_shape, are_each_place_once) {
@@ -81,35 +81,35 @@ TEST(product_tiles_of_a_shape, are_each_place_once) {
   }
 }
 
-/// Operands that a saved tile's sums contain are not asked for again, so they may be spoilt meanwhile.
+/// Operands whose products are in a saved tile's sums are not read again, so the test may overwrite them meanwhile.
 TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
-  bool const on_gpu = machine_->kind() == executor_kind::cuda;
+  bool const on_gpu = executor_->kind() == executor_kind::cuda;
   large_shape const shape{large_tiles::rows, large_tiles::columns, on_gpu ? 65536U : 512U, 1};
   product_operand const a_plan = operand_at(nullptr, minor::depth, shape.rows, shape.depth);
   product_operand const b_plan = operand_at(nullptr, minor::depth, shape.columns, shape.depth);
   std::vector<bfloat16> const a_whole = test::random_numbers(a_plan.step, 1);
   std::vector<bfloat16> const b_whole = test::random_numbers(b_plan.step, 2);
-  machine_array<bfloat16> a{*machine_, std::span<bfloat16 const>{a_whole}};
-  machine_array<bfloat16> const b{*machine_, std::span<bfloat16 const>{b_whole}};
-  machine_array<float> const sums{*machine_, on_gpu ? std::size_t{large_tiles::rows} * large_tiles::columns : 1};
-  machine_array<std::uint32_t> steps{*machine_, saved_sums::parts};
-  machine_array<bfloat16> result{*machine_, std::size_t{shape.rows} * shape.columns};
+  device_array<bfloat16> a{*executor_, std::span<bfloat16 const>{a_whole}};
+  device_array<bfloat16> const b{*executor_, std::span<bfloat16 const>{b_whole}};
+  device_array<float> const sums{*executor_, on_gpu ? std::size_t{large_tiles::rows} * large_tiles::columns : 1};
+  device_array<std::uint32_t> steps{*executor_, saved_sums::parts};
+  device_array<bfloat16> result{*executor_, std::size_t{shape.rows} * shape.columns};
   large_product<minor::depth, minor::depth> of{
       shape, {a.data(), a_plan.pitch, a_plan.step}, {b.data(), b_plan.pitch, b_plan.step}, nullptr};
-  machine_array<tensor_map> const maps = maps_of(*machine_, of);
+  device_array<tensor_map> const maps = maps_of(*executor_, of);
   of.maps = maps.data();
   job_description const job =
       describe(saved_product{of, {result.data(), shape.columns, result.size()}, {}, 1, {sums.data(), steps.data()}});
-  ASSERT_TRUE(run_to_end(job, *machine_).finished);
+  ASSERT_TRUE(run_to_end(job, *executor_).finished);
   std::vector<bfloat16> const expected = result.read();
 
-  machine_->adopt_thread();
+  executor_->adopt_thread();
   std::optional<solo_bubbles> bubbles;
   std::uint32_t contained = 0;  // of the depth in steps; on CPU threads whole rows
   for (int tries = 1; contained == 0 && tries <= 100; ++tries) {
     result.fill_zero();
     steps.fill_zero();
-    bubbles.emplace(*machine_, job, 10s);
+    bubbles.emplace(*executor_, job, 10s);
     bubbles->open();
     std::this_thread::sleep_for(tries *
                                 200us);  // too short to begin, or too long to be left within the tile: once more
@@ -135,7 +135,7 @@ TEST_F(products, a_saved_tile_is_gone_on_with_where_it_was_left) {
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(bfloat16)), 0);
 }
 
-/// Else a runtime would not have loaded what is submitted to it.
+/// Otherwise a runtime would not have loaded the type of a submitted job.
 TEST_F(products, are_listed_with_the_type_of_their_jobs) {
   task_entry const entry = product_entry();
   for (char const* const leave : {"within", "saved", "behind"}) {
@@ -143,13 +143,13 @@ TEST_F(products, are_listed_with_the_type_of_their_jobs) {
     for (auto const& [name, value] : {std::pair{"rows", "3"}, {"columns", "3"}, {"depth", "3"}, {"leave", leave}})
       values.set(name, value);
     auto const owner = entry.make(values);
-    owner->prepare(*machine_);
+    owner->prepare(*executor_);
     EXPECT_EQ(owner->describe().type.threads.resident, entry.type(values).threads.resident) << leave;
     EXPECT_EQ(owner->describe().type.cuda.resident, entry.type(values).cuda.resident) << leave;
   }
 }
 
-/// A team of one, whose stay ends behind so many rows.
+/// A team of one, whose stay ends after so many rows.
 struct leaving_team {
   int rows;
 

@@ -17,11 +17,12 @@ _TEXT_BYTES = 256  # of the longest line
 
 
 @dataclasses.dataclass(frozen=True)
-class RoomNeed:
-    """What an exchange needs. `rooms` is what `harvest` takes, `text` one line for a log; blocks, threads, cluster,
-    registers and shared_bytes are those of the largest of its `kernels`, of which `resident` were asked for at once."""
+class ExchangeNeed:
+    """What an exchange needs. `reserved_groups` is what `harvest` takes, `text` one line for a log; blocks, threads,
+    cluster, registers and shared_bytes are those of the largest of its `kernels`, of which `resident` were asked for at
+    once."""
 
-    rooms: int
+    reserved_groups: int
     text: str
     resident: int
     kernels: int
@@ -57,33 +58,41 @@ class _Exchange:
         return cuda.stream(cuda.ExternalStream(stream, device=self._device))
 
 
-def measure_rooms(exchange: Callable[[int], object], *, device: int | None = None, resident: int = 1) -> RoomNeed:
+def measure_reserved_groups(
+    exchange: Callable[[int], object], *, device: int | None = None, resident: int = 1
+) -> ExchangeNeed:
     """Captures `exchange(stream)`, the trainer's own sends and receives, into a graph that is never launched, and
-    returns the RoomNeed of `resident` of its largest kernels at once: `harvest(tasks,
-    rooms=measure_rooms(exchange).rooms)`.
+    returns the ExchangeNeed of `resident` of its largest kernels at once: `harvest(tasks,
+    reserved_groups=measure_reserved_groups(exchange).reserved_groups)`.
 
     `stream` is the CUDA stream as an integer. Where the program has imported torch with CUDA it is also torch's
     current stream, and `exchange` need not look at its argument. All work must be enqueued on that stream, or waited
     for by it: `Work.wait()`. Use tensors that were allocated before, and keep them until this returns. Exchange
     something once before, so that connections are made by ordinary calls. Where the exchange is collective all ranks
     call this, and before `harvest`. `device`: None, torch's current one, or 0 without torch. What `exchange` raises
-    comes out as it was. With LULL=off in the environment nothing is measured, and no rooms are needed."""
+    comes out as it was. With LULL=off in the environment nothing is measured, and no reserved groups are needed."""
     if os.environ.get("LULL") == "off":
-        return RoomNeed(0, "no rooms were measured: LULL=off", resident, *[0] * 6)
+        return ExchangeNeed(0, "no reserved groups were measured: LULL=off", resident, *[0] * 6)
     if session.is_on():
-        why = "measure rooms before lull.harvest or lull.observe is on: its bubbles would be taken for the exchange"
+        why = "measure before lull.harvest or lull.observe is on: its bubbles would be taken for the exchange"
         raise Error(why, Status.ERROR_STATE)
     torch = torch_with_cuda()
     if device is None:
         device = 0 if torch is None else torch.cuda.current_device()
     given = _Exchange(exchange, torch, device)
-    need = binding.RoomNeed(size=ctypes.sizeof(binding.RoomNeed))
+    need = binding.ExchangeNeed(size=ctypes.sizeof(binding.ExchangeNeed))
     text = ctypes.create_string_buffer(_TEXT_BYTES)
-    status = load().lull_measure_rooms(
+    status = load().lull_measure_reserved_groups(
         device, given.callback, None, resident, ctypes.byref(need), text, len(text), None
     )
     if given.raised is not None:
         raise given.raised
     check(status)
-    found = {name: getattr(need, name) for name, *_ in binding.RoomNeed._fields_ if name not in ("size", "rooms")}
-    return RoomNeed(rooms=max(need.rooms, 0), text=text.value.decode(errors="replace"), **found)  # -1: none
+    found = {
+        name: getattr(need, name)
+        for name, *_ in binding.ExchangeNeed._fields_
+        if name not in ("size", "reserved_groups")
+    }
+    return ExchangeNeed(
+        reserved_groups=max(need.reserved_groups, 0), text=text.value.decode(errors="replace"), **found
+    )  # -1: none

@@ -11,24 +11,24 @@
 
 namespace lull {
 
-/// How one block comes into a bubble's slot and out of it again; its leader calls `enter` and `leave`. `Kept` is what
-/// the block keeps while it is inside, with `claims` and `record` among it.
-template <class World, class Kept, machine Machine>
-class stay {
+/// How one block enters and leaves a bubble's slot; its leader calls `enter` and `leave`. `Kept` is what the block
+/// keeps while it is inside; it has members `claims` and `record`.
+template <class World, class Kept, block Block>
+class slot_occupant {
  protected:
-  LULL_HD stay(worker_params const& params, Machine const& block) noexcept
+  LULL_HD slot_occupant(worker_params const& params, Block const& block) noexcept
       : params_(params), block_(block), kept_(block_.template keep<Kept>()) {}
 
   LULL_HD exit_words words() const noexcept { return {params_.slot, params_.gate.line}; }
 
-  /// False: not inside, whatever was entered is left again.
+  /// Returns false if the block is not inside; it has then left again whatever it had entered.
   LULL_HD bool enter() noexcept {
     using entry = entry_word<World>;
     if (params_.in_graph != 0) block_.await_launch_order();
     std::uint64_t const started_ns = World::now_ns();
     slot_line& slot = *params_.slot;
-    // Issued together. A gate value that is old by the time the block is in only makes it leave, and a cursor is
-    // trusted only if it is of the generation that the block entered.
+    // Issued together, so that latencies overlap. A gate value that is stale by the time the block is inside only makes
+    // it leave. A cursor is trusted only if it has the generation that the block entered.
     std::uint32_t value = World::template load<order::relaxed, scope::system>(params_.gate.line->value);
     std::uint64_t bubble = World::template load<order::relaxed, scope::system>(params_.gate.line->bubbles);
     std::uint64_t opened_ns = World::template load<order::relaxed, scope::system>(params_.gate.line->opened_ns);
@@ -52,34 +52,34 @@ class stay {
     bool const wanted =
         entered && is_open(value) && bubble >= params_.bubble && !skipped && !withheld && found.at() != nullptr;
     if (!wanted || !(block_.may_stay(params_.sms, beside) || finds_place(started_ns))) {
-      // One that the host has released comes before its bubble: it is not late, and the record is that of the bubble
-      // before.
+      // A block that the host has released may come before its bubble opens: it is not late, and the record belongs to
+      // the bubble before.
       if (!is_open(value) && bubble >= params_.bubble)
         World::template fetch_add<order::relaxed, scope::device>(kept_.record->late_blocks, std::uint32_t{1});
       if (entered) entry::leave(slot.entry);
       block_.count_out(params_.sms);
       return false;
     }
-    // relaxed: nothing is published; a closing edge that misses it costs time alone
+    // relaxed: nothing is published; a closing edge that misses it costs only time
     World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, std::uint64_t{1});
     kept_.claims = {stays, found.at(), block_.blocks(), entry::inside(before), opened_ns, rest};
     return true;
   }
 
   LULL_HD void leave() noexcept {
-    // A captured closing edge waits for this; by the time its kernel has ended the block is gone.
+    // A captured closing edge waits for this; when its kernel has ended, the block is gone.
     World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, entry_word<World>::one_out);
     kept_.claims.leave(params_.slot->entry);
     block_.count_out(params_.sms);
     add<World>(*kept_.record, kept_.claims.account());
   }
 
-  /// relaxed: what a block that misses a change costs is one bubble
+  /// relaxed: a block that misses a change costs one bubble
   LULL_HD static bool is_set(std::uint32_t* word) noexcept {
     return word != nullptr && World::template load<order::relaxed, scope::device>(*word) != 0;
   }
 
-  /// relaxed: of two that do not belong together, one that is no hint at all costs time alone
+  /// relaxed: two words that do not belong together are a wrong hint, which costs only time
   LULL_HD rest_time rest_of_site() const noexcept {
     if (params_.site == nullptr) return params_.rest;
     return {World::template load<order::relaxed, scope::device>(params_.site->rest.from_ns),
@@ -87,15 +87,16 @@ class stay {
   }
 
   worker_params const& params_;
-  Machine const block_;
+  Block const block_;
   Kept& kept_;
 
  private:
   static constexpr std::uint64_t settles_within_ns = 4'000;
 
-  /// Its bubble has not opened, as far as can be seen: the edge that let the block start is still storing, or the host
-  /// has let it go. Then it leaves, also where an earlier bubble is open, whose record may have been read already. A
-  /// call that takes the worker itself would put it into local memory, where each block finds it 1.5 µs later.
+  /// Looks again where the block's bubble does not seem open: the edge that let the block start is still storing, or
+  /// the host has released the block. A released block leaves, also if an earlier bubble is open, because the host may
+  /// have read that record already. Takes no `*this`: that would put the worker into local memory, where each block
+  /// finds it 1.5 µs later.
   LULL_HD LULL_COLD static std::uint32_t look_again(gate_line* line, std::uint64_t of_bubble,
                                                     std::uint64_t since_ns) noexcept {
     std::uint32_t value = 0;
@@ -106,9 +107,9 @@ class stay {
     return value;
   }
 
-  /// Where workers of several kinds were launched at once, those without a task leave at once. A block over its
-  /// processor's share waits for that. A block on a reserved SM waits as long before it exits; otherwise the hardware
-  /// would refill that SM with the next block.
+  /// Where several workers were launched at once, those without a task leave at once. A block over its SM's share waits
+  /// for that. A block on a reserved SM waits as long before it exits; otherwise the hardware would refill that SM with
+  /// the next block.
   LULL_HD bool finds_place(std::uint64_t started_ns) const noexcept {
     if (params_.sms.together == 0) return false;
     while (World::now_ns() - started_ns < settles_within_ns) {

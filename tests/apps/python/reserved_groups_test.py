@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""measure_rooms without a GPU: what it refuses, and what the program's exchange sees of a call that comes from C.
-torch is a stand-in, and so is what the C library does with a device; torch_rooms_test.py has the real ones."""
+"""measure_reserved_groups without a GPU: what it refuses, and what the program's exchange sees of a call from C.
+torch and what the C library does with a device are stand-ins; torch_reserved_groups_test.py has the real ones."""
 
 import ctypes
 import gc
@@ -24,11 +24,11 @@ def not_called(stream):
 class WithoutADevice(fake_torch.WithFakeTorch):
     def assert_refused(self, words, status=lull.Status.ERROR_ARGUMENT, **options):
         with self.assertRaisesRegex(lull.Error, words) as refused:
-            lull.measure_rooms(not_called, **options)
+            lull.measure_reserved_groups(not_called, **options)
         self.assertEqual(refused.exception.status, status)
 
     def test_the_reason_is_given(self):
-        self.assert_refused("lull_measure_rooms: .*CUDA", device=NO_SUCH_DEVICE)
+        self.assert_refused("lull_measure_reserved_groups: .*CUDA", device=NO_SUCH_DEVICE)
         self.assert_refused("device is -1", device=-1)
         self.assert_refused("resident is 0: it must be at least 1", device=NO_SUCH_DEVICE, resident=0)
 
@@ -36,13 +36,14 @@ class WithoutADevice(fake_torch.WithFakeTorch):
         with self.observe():
             self.assert_refused("before lull.harvest or lull.observe is on", lull.Status.ERROR_STATE)
         with mock.patch.dict(os.environ, LULL="off"), self.observe():
-            self.assertEqual(lull.measure_rooms(not_called).rooms, 0)
+            self.assertEqual(lull.measure_reserved_groups(not_called).reserved_groups, 0)
 
     def test_off_means_off(self):
         with mock.patch.dict(os.environ, LULL="off"):
-            need = lull.measure_rooms(not_called, resident=2)
+            need = lull.measure_reserved_groups(not_called, resident=2)
         self.assertEqual(
-            (need.rooms, need.text, need.resident, need.kernels), (0, "no rooms were measured: LULL=off", 2, 0)
+            (need.reserved_groups, need.text, need.resident, need.kernels),
+            (0, "no reserved groups were measured: LULL=off", 2, 0),
         )
 
 
@@ -53,7 +54,7 @@ class AnExchange(fake_torch.WithFakeTorch):
         super().setUp()
         self.asked = []  # device and resident
         self.found = {
-            "rooms": 4,
+            "reserved_groups": 4,
             "kernels": 2,
             "blocks": 16,
             "threads": 640,
@@ -61,9 +62,9 @@ class AnExchange(fake_torch.WithFakeTorch):
             "registers": 96,
             "shared_bytes": 1 << 17,
         }
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int, *binding._CALLS["lull_measure_rooms"])
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int, *binding._CALLS["lull_measure_reserved_groups"])
         self.measure = prototype(self.stand_in)
-        patch = mock.patch.object(binding.load(), "lull_measure_rooms", self.measure)
+        patch = mock.patch.object(binding.load(), "lull_measure_reserved_groups", self.measure)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -86,14 +87,14 @@ class AnExchange(fake_torch.WithFakeTorch):
             current = self.torch.cuda.current_stream()
             seen.append((stream, current.cuda_stream, current.device_index))
 
-        need = lull.measure_rooms(exchange, resident=2)
+        need = lull.measure_reserved_groups(exchange, resident=2)
         self.assertEqual(seen, [(STREAM, STREAM, 3)])
         self.assertEqual(self.asked, [(3, 2)])
         self.assertEqual(self.torch.cuda.current_stream().cuda_stream, before)
-        self.assertEqual(need, lull.RoomNeed(text="", resident=2, **self.found))
+        self.assertEqual(need, lull.ExchangeNeed(text="", resident=2, **self.found))
         with self.assertRaises(AttributeError):
-            need.rooms = 5
-        lull.measure_rooms(exchange, device=1)
+            need.reserved_groups = 5
+        lull.measure_reserved_groups(exchange, device=1)
         self.assertEqual((seen[1], self.asked[1]), ((STREAM, STREAM, 1), (1, 1)))
 
     def test_needs_no_torch(self):
@@ -103,15 +104,15 @@ class AnExchange(fake_torch.WithFakeTorch):
                 mock.patch.dict(sys.modules, missing),
                 mock.patch.object(self.torch.cuda, "is_available", lambda: False),
             ):
-                lull.measure_rooms(seen.append)
+                lull.measure_reserved_groups(seen.append)
             self.assertEqual((seen, self.asked[-1]), ([STREAM], (0, 1)))
 
     def test_no_rooms_are_none_for_a_harvest(self):
-        self.found = {"rooms": -1}
-        need = lull.measure_rooms(lambda stream: None)
-        self.assertEqual(need.rooms, 0)
-        with lull.harvest(executor="threads", rooms=need.rooms):
-            self.assertEqual(self.created[-1].rooms, -1)
+        self.found = {"reserved_groups": -1}
+        need = lull.measure_reserved_groups(lambda stream: None)
+        self.assertEqual(need.reserved_groups, 0)
+        with lull.harvest(executor="threads", reserved_groups=need.reserved_groups):
+            self.assertEqual(self.created[-1].reserved_groups, -1)
 
     def test_what_it_raises_comes_out_as_it_was(self):
         before = self.torch.cuda.current_stream().cuda_stream
@@ -121,16 +122,16 @@ class AnExchange(fake_torch.WithFakeTorch):
                 raise mine
 
             with self.subTest(mine), self.assertRaises(type(mine)) as raised:
-                lull.measure_rooms(exchange)
+                lull.measure_reserved_groups(exchange)
             self.assertIs(raised.exception, mine)
             self.assertEqual(self.torch.cuda.current_stream().cuda_stream, before)
 
     def test_a_failure_of_the_library_is_told(self):
         with (
-            mock.patch.object(binding.load(), "lull_measure_rooms", lambda *_: lull.Status.ERROR_DEVICE),
+            mock.patch.object(binding.load(), "lull_measure_reserved_groups", lambda *_: lull.Status.ERROR_DEVICE),
             self.assertRaises(lull.Error) as told,
         ):
-            lull.measure_rooms(not_called)
+            lull.measure_reserved_groups(not_called)
         self.assertEqual(told.exception.status, lull.Status.ERROR_DEVICE)
 
 
