@@ -69,7 +69,8 @@ function(lull_install)
       PATTERN "*.h"
       PATTERN "*.hpp"
       PATTERN "*.cuh"
-      PATTERN detail EXCLUDE)
+      PATTERN detail EXCLUDE
+      PATTERN measure EXCLUDE)
   endforeach()
   if(LULL_PROGRAM)
     install(TARGETS lull RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

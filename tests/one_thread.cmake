@@ -2,15 +2,11 @@
 # Tests whose process makes no thread, as support/one_thread.cpp holds them to: nothing for ThreadSanitizer to watch.
 set(LULL_ONE_THREAD
     bench_step_order
-    cli_account
-    cli_harvest_trace
+    cli_finding
     cli_machine
     cli_new_task
     cli_progress
     cli_report
-    cli_schedule
-    cli_statistics
-    cli_waiting_cost
     govern_slowdown_estimate
     graph_edge_queue
     graph_row_sums
@@ -41,6 +37,12 @@ set(LULL_ONE_THREAD
     images_resize
     images_resize_plan
     images_write
+    measure_account
+    measure_gpu_samples
+    measure_replay_trace
+    measure_schedule
+    measure_statistics
+    measure_waiting_cost
     mlp_labelled_rows
     profile_choice
     report_bubble_summary

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/apps/lull/command_walk.hpp>
-#include <lull/apps/lull/completion.hpp>
+#include <lull/apps/lull/pages/command_walk.hpp>
+#include <lull/apps/lull/pages/completion.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/task/options.hpp>
 
@@ -179,7 +179,6 @@ command_line::command_line() {
                    "the only task to show, with an example; or a shared library of tasks, such as ./libmine.so")
       ->type_name(task_names());
   lists->add_flag("--json", tasks.json, "print the same as JSON");
-  lists->add_option("--complete", tasks.begun)->group("");  // for the scripts of `completion`
   app.add_subcommand("completion", "print a script that completes commands, options and their values in a shell")
       ->add_option("SHELL", shell, "shell that the script is for")
       ->required()
@@ -202,7 +201,9 @@ std::string refusal(CLI::App const& app, int argc, char** argv, std::string cons
   std::vector<std::string> names;
   for (std::string const& each : app.remaining(true)) {
     if (!each.starts_with('-')) continue;
-    names = option_names(*command);
+    for (CLI::Option const* option : shown_options(*command)) {
+      for (std::string const& name : option->get_lnames()) names.push_back("--" + name);
+    }
     std::string const wanted = each.substr(0, each.find('='));
     std::vector<std::string_view> const known{names.begin(), names.end()};
     return "lull: unknown option \"" + wanted + "\"; the nearest is " + std::string{nearest(wanted, known)} + help;

@@ -9,6 +9,8 @@
 
 namespace lull {
 
+class stop_request;
+
 /// What the program returns to the shell. The last two are those of a program that SIGINT or SIGPIPE ends.
 enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130, reader_left = 141 };
 
@@ -75,14 +77,13 @@ struct choose_settings {
 struct tasks_settings {
   std::optional<std::string> name;  // none: all of them
   bool json = false;
-  std::optional<std::string> begun;  // what a shell has of a --task's value; only its completions are printed
 };
 
 /// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns
-/// those into exit codes.
-exit_code run_command(run_settings const& asked, std::ostream& out);
-exit_code harvest_command(harvest_settings const& asked, std::ostream& out);
-exit_code profile_command(profile_settings const& asked, std::ostream& out);
+/// those into exit codes. Those that may take long look at `stop`, and end in order when it is requested.
+exit_code run_command(run_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code harvest_command(harvest_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code profile_command(profile_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code choose_command(choose_settings const& asked, std::ostream& out);
 exit_code doctor_command(device_settings const& asked, std::ostream& out);
 exit_code tasks_command(tasks_settings const& asked, std::ostream& out);

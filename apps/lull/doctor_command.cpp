@@ -8,8 +8,7 @@
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/cuda_facts.hpp>
 #include <lull/apps/lull/finding.hpp>
-#include <lull/apps/lull/machine.hpp>
-#include <lull/apps/lull/waiting_cost.hpp>
+#include <lull/apps/lull/report/machine.hpp>
 #include <lull/host/detail/environment.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>

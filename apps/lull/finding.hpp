@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <lull/host/measure/waiting_cost.hpp>
+
 namespace lull {
 
 enum class health { good, worth_a_look, stops };
@@ -19,6 +21,9 @@ struct finding {
   std::string to_do;                                         // what it means, or what to do; empty: nothing
   std::vector<std::pair<std::string, double>> figures = {};  // in JSON alone; names end in their unit
 };
+
+/// What pending waits cost. `connections`: CUDA_DEVICE_MAX_CONNECTIONS; empty: it is not set.
+finding check_waiting(waiting_cost const& cost, std::string const& connections);
 
 bool any_stops(std::span<finding const> all);
 /// A table, with a last line that says whether anything stops harvesting.

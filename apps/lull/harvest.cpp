@@ -2,74 +2,24 @@
 #include <lull/apps/lull/harvest.hpp>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
+#include <iterator>
 #include <memory>
-#include <span>
-#include <thread>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include <lull/apps/lull/account.hpp>
-#include <lull/apps/lull/always_on.hpp>
-#include <lull/apps/lull/finish.hpp>
-#include <lull/apps/lull/harvest_trace.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/progress.hpp>
-#include <lull/apps/lull/replay.hpp>
 #include <lull/apps/lull/setting.hpp>
-#include <lull/apps/lull/side_jobs.hpp>
+#include <lull/apps/lull/side_treatment.hpp>
 #include <lull/apps/lull/stop_request.hpp>
-#include <lull/host/error.hpp>
-#include <lull/host/solo/solo_run.hpp>
+#include <lull/host/measure/replay_trace.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto solo_for = 1s;             // measuring the task's stand-alone speed
-constexpr auto clock_every = 100ms;       // meanwhile, the GPU's clocks
-constexpr std::uint64_t min_rounds = 20;  // of a job that did not end: what is short of a whole one is not counted
-constexpr auto max_ready = 10s;           // from submit until a job stands ready
-
-/// What a task did alone, again and again.
-struct solo_measure {
-  solo_run all;
-  std::uint64_t jobs = 0;                      // that came to their end
-  std::optional<std::uint64_t> chunks_of_job;  // of one that did
-  std::optional<std::uint64_t> rounds_of_job;
-  std::chrono::nanoseconds elapsed{0};  // of the host's clock, with all between two bubbles
-};
-
-/// From the start each time, for about that long; resets the task at the end.
-solo_measure measure_solo(executor& executor, task_owner& owner, std::chrono::nanoseconds about,
-                          stop_question const& stop) {
-  solo_measure sum;
-  auto const begin = std::chrono::steady_clock::now();
-  for (bool again = true; again;) {
-    // A problem shows again, and is told, when the task runs in bubbles.
-    std::vector<solo_task> const task{{owner.describe(), &owner}};
-    solo_run const one = run_solo(executor, task, {.at_most = about - sum.elapsed, .stop = stop}).front();
-    sum.elapsed = std::chrono::steady_clock::now() - begin;
-    owner.reset();
-    sum.all += one;
-    if (one.finished) {
-      sum.jobs += 1;
-      sum.chunks_of_job = one.chunks;
-      sum.rounds_of_job = one.rounds;
-    }
-    again = one.finished && sum.all.items != 0 && sum.elapsed < about && !stop({&one, 1});
-  }
-  return sum;
-}
-
-/// Whole jobs; nothing where nobody knows how long one is.
-std::optional<double> jobs_per_s(solo_measure const& of, task_owner const& owner) {
-  std::uint64_t const rounds = of.rounds_of_job.value_or(owner.max_rounds());
-  double const seconds = std::chrono::duration<double>(of.all.time).count();
-  bool const is_coarse = !of.rounds_of_job && of.all.rounds < min_rounds;
-  if (rounds == 0 || is_coarse || seconds == 0) return std::nullopt;
-  return static_cast<double>(of.all.rounds) / static_cast<double>(rounds) / seconds;
-}
 
 runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& asked) {
   runtime_options made =
@@ -83,16 +33,14 @@ runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& 
 /// One harvest from its preparation to its report.
 class harvest {
  public:
-  harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished)
+  harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished, stop_request const& stop)
       : asked_(asked),
         plan_(std::move(plan)),
-        unfinished_(unfinished),
+        stop_(stop),
         limit_(asked.at_most),
         options_(options_of(plan_, asked)),
         side_(options_),
-        monitor_(plan_.kind == executor_kind::cuda
-                     ? std::make_unique<gpu_monitor>(executor_of(side_).place().pci_bus_id)
-                     : nullptr),
+        in_{asked_, plan_, unfinished, side_, [this] { return stop_.requested() || limit_.over(); }},
         report_(begin_report("harvest", plan_.kind, plan_.mode, asked)) {
     report_config& config = report_.config;
     config.schedule = name_of(plan_.shape.kind);
@@ -113,110 +61,53 @@ class harvest {
   harvested go() {
     prepare();
     replay_pairs();
-    if (jobs_) end_side_jobs();
-    if (naive_) end_naive();
-    sum_up();
+    note(work_->finish(*trainer_, bubbles_));
+    if (!with_ms_.empty()) report_.training = paired_slowdown(without_ms_, with_ms_);
+    work_->tell(report_, bubbles_);
+    report_.harvest.taken_bytes = taken_bytes_;
+    if (report_.machine.gpu && clocks_ && !clocks_->empty()) report_.machine.gpu->state = clocks_->summary();
     bool const was_on = side_.mode() == runtime_mode::on;
-    return {std::move(report_), std::move(lines_), !failed_, was_on, trainer_->describe(), std::move(events_)};
+    return {std::move(report_), std::move(lines_), good_, was_on, trainer_->describe(), std::move(events_)};
   }
 
  private:
-  bool stopped() const { return stop_.requested() || limit_.over(); }
-  results_kept kept() const { return asked_.verify ? results_kept::all : results_kept::none; }
-
   void prepare() {
     std::uint64_t const before = executor_of(side_).taken_bytes().now;
-    auto owners = prepared_owners(plan_.tasks, executor_of(side_));
-    for (std::size_t t = 0; t < owners.size(); ++t) {
-      job_spec const& each = plan_.tasks[t];
-      auto saves = checkpoints_of(asked_.checkpoint, each, *owners[t], executor_of(side_));
-      tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
-      tasks_.back().owners.push_back(std::move(owners[t]));
-    }
-    if (plan_.mode == side_mode::lull) {
-      for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
-    }
-    if (!tasks_.empty()) taken_bytes_ = executor_of(side_).taken_bytes().most - before;
-    trainer_ = plan_.kind == executor_kind::cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward)
-                                                 : make_threads_trainer(plan_.shape.forward);
+    work_ = make_side_treatment(in_);
+    if (!plan_.tasks.empty()) taken_bytes_ = executor_of(side_).taken_bytes().most - before;
+    bool const is_cuda = plan_.kind == executor_kind::cuda;
+    if (is_cuda) clocks_.emplace(executor_of(side_).place().pci_bus_id, 0ns);
+    trainer_ =
+        is_cuda ? make_cuda_trainer(asked_.device, plan_.shape.forward) : make_threads_trainer(plan_.shape.forward);
     if (plan_.profiles) {
       if (std::string const why = assume_slowdown(side_, *plan_.profiles); !why.empty())
         lines_.push_back("--profile is not used: " + why);
     }
-    if (stopped()) return;
-    replay(*trainer_, plan_.stage, 1, nullptr, [this] { return stopped(); });  // warms up
-    if (plan_.mode == side_mode::naive)
-      naive_ = std::make_unique<always_on>(executor_of(side_), *tasks_.front().owners.front(), kept());
-    if (plan_.mode == side_mode::lull) start_jobs();
-  }
-
-  void measure_speed(task_owner& owner) {
-    auto next = std::chrono::steady_clock::now() + clock_every;
-    auto const stop = [&](std::span<solo_run const>) {
-      if (monitor_ && std::chrono::steady_clock::now() >= next) {
-        solo_clocks_.push_back(monitor_->sample());
-        next = std::chrono::steady_clock::now() + clock_every;
-      }
-      return stopped();
-    };
-    placement const where = executor_of(side_).place();
-    solo_measure const beside_reserved = measure_solo(executor_of(side_), owner, solo_for, stop);
-    solo_measure on_all = beside_reserved;
-    if (where.owned_processors != where.processors && !stopped()) {
-      auto const all = make_executor({.kind = plan_.kind, .device = asked_.device, .reserved_groups = 0, .solo = true});
-      on_all = measure_solo(*all, owner, solo_for, stop);
+    if (in_.stopped()) {
+      work_ = make_no_treatment({});
+      return;
     }
-    solo_.push_back({on_all.all.items_per_s(), beside_reserved.all.items_per_s(), beside_reserved.all.wait_share()});
-    solo_jobs_per_s_ = jobs_per_s(on_all, owner);
-    chunks_of_job_.push_back(beside_reserved.chunks_of_job);
-    ends_often_ = beside_reserved.jobs > 0;
-  }
-
-  void start_jobs() {
-    // One task alone; what is saved is one job.
-    if (ends_often_ && tasks_.size() == 1 && !asked_.checkpoint.folder) {
-      try {
-        tasks_.front().owners.push_back(std::move(prepared_owners(plan_.tasks, executor_of(side_)).front()));
-      } catch (limit_error const&) {  // no memory for a successor: there is a gap between two jobs then
-      }
-    }
-    jobs_ = std::make_unique<side_jobs>(side_, std::move(tasks_), kept(), say);
-    auto const give_up = std::chrono::steady_clock::now() + max_ready;
-    while (!side_.ready(trainer_->stream()) && !jobs_->idle() && side_.mode() == runtime_mode::on && !stopped()) {
-      if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job was ready within 10 s"};
-      std::this_thread::sleep_for(100us);
-    }
-    if (side_.mode() != runtime_mode::on) say("the environment variable LULL keeps harvesting off; see lull doctor");
-  }
-
-  replayed one_replay(bool with) {
-    if (with && naive_) naive_->resume();
-    runtime* const side = with && jobs_ ? &side_ : nullptr;
-    bool const is_bounded = plan_.max_slowdown != 0;
-    replayed done = replay(
-        *trainer_, plan_.stage, asked_.iterations, side, [this] { return stopped(); }, is_bounded);
-    if (with && naive_) naive_->pause();
-    if (with && monitor_) clocks_.push_back(monitor_->sample());
-    return done;
+    replay(*trainer_, plan_.stage, 1, nullptr, in_.stopped);  // warms up
+    work_->start(*trainer_);
   }
 
   void replay_pairs() {
+    std::array<treatment, 2> treatments{treatment{.name = "alone"}, work_->how()};
+    treatments[1].end = [this, end = treatments[1].end] {
+      end();
+      if (clocks_) clocks_->take();
+    };
     progress lines{shown_parts()};
     limit_.begin();
-    for (std::uint32_t pair = 0; pair < asked_.pairs && !stopped(); ++pair) {
-      replayed without;
-      replayed with;
-      bool const with_first = pair % 2 == 1;  // in turn, so that drift hits both alike
-      for (bool const side_work : {with_first, !with_first}) {
-        lines.update(shown_now(pair));
-        (side_work ? with : without) = one_replay(side_work);
+    for (std::uint32_t pair = 0; pair < asked_.pairs && !in_.stopped(); ++pair) {
+      auto replays = replay_by_turns(*trainer_, plan_.stage, asked_.iterations, treatments, pair, in_.stopped,
+                                     [&] { lines.update(shown_now(pair)); });
+      if (replays[0].complete && replays[1].complete) {
+        without_ms_.push_back(replays[0].ms());
+        with_ms_.push_back(replays[1].ms());
       }
-      if (without.complete && with.complete) {
-        without_ms_.push_back(without.ms());
-        with_ms_.push_back(with.ms());
-      }
-      if (asked_.trace) add_to_trace(without, with, pair);
-      for (replayed_bubble& one : with.bubbles) bubbles_.push_back(std::move(one));
+      if (asked_.trace) add_to_trace(replays, treatments, pair);
+      std::ranges::move(replays[1].bubbles, std::back_inserter(bubbles_));
     }
     if (plan_.max_slowdown != 0) {
       report_.steps = side_.steps().report();
@@ -224,54 +115,36 @@ class harvest {
     }
     report_.interrupted = stop_.requested();
     std::size_t const whole = with_ms_.size();
-    if (whole < asked_.pairs && !report_.interrupted && limit_.over()) {
+    if (whole < asked_.pairs && !report_.interrupted && limit_.over())
       lines_.push_back(std::to_string(whole) + " of " + std::to_string(asked_.pairs) + " pairs: " + limit_.was_over());
+  }
+
+  /// All begin where the pair before ended.
+  void add_to_trace(std::vector<replayed> const& replays, std::span<treatment const> treatments, std::uint32_t pair) {
+    std::string names;
+    for (job_spec const& each : plan_.tasks) names += (names.empty() ? "" : " + ") + each.name;
+    std::int64_t const begin_ns = trace_end_ns_;
+    for (std::size_t i = 0; i < replays.size(); ++i) {
+      replay_place const place{treatments[i].name, i == 0 ? "" : names, pair + 1, begin_ns};
+      trace_end_ns_ = std::max(trace_end_ns_, add_events(events_, replays[i], plan_.stage, place));
     }
   }
 
-  /// Both begin where the pair before ended.
-  void add_to_trace(replayed const& without, replayed const& with, std::uint32_t pair) {
-    std::string const lane = plan_.mode == side_mode::lull    ? "with side work"
-                             : plan_.mode == side_mode::naive ? "side work always on"
-                                                              : "again alone";
-    std::int64_t const begin_ns = trace_end_ns_;
-    std::int64_t const end_ns = add_events(events_, without, plan_.stage, {"alone", "", pair + 1, begin_ns});
-    trace_end_ns_ = std::max(end_ns, add_events(events_, with, plan_.stage, {lane, names(), pair + 1, begin_ns}));
-  }
-
-  std::string names() const {
-    std::string all;
-    for (job_spec const& each : plan_.tasks) all += (all.empty() ? "" : " + ") + each.name;
-    return all;
-  }
-
-  /// The pairs, and behind them how far the tasks' jobs are.
+  /// The pairs, and after them how far the tasks' jobs are.
   std::vector<progress::part> shown_parts() const {
     std::vector<progress::part> parts{{"pairs", asked_.pairs}};
-    for (std::size_t t = 0; jobs_ && t < plan_.tasks.size(); ++t)
-      parts.push_back({plan_.tasks[t].name, jobs_->progress()[t].most});
+    auto const reached = work_->progress();
+    for (std::size_t t = 0; t < reached.size(); ++t) parts.push_back({plan_.tasks[t].name, reached[t].most});
     return parts;
   }
   std::vector<std::uint64_t> shown_now(std::uint32_t pair) const {
     std::vector<std::uint64_t> done{pair};
-    if (!jobs_) return done;
-    for (side_jobs::reached const& each : jobs_->progress()) done.push_back(each.rounds);
+    for (side_jobs::reached const& each : work_->progress()) done.push_back(each.rounds);
     return done;
   }
 
-  /// Runs what is unfinished to its end, outside the timing, then verifies and writes.
-  void end_side_jobs() {
-    speed_ = speed_of_what_was_done();
-    jobs_->finish(*trainer_, [this] { return unfinished_ == unfinished_jobs::are_cancelled || stopped(); });
-    jobs_->share_chunks(chunks_of(bubbles_), chunks_of_job_);
-    note(finish(jobs_->ended_tasks(), judged()));
-    failed_ = failed_ || jobs_->failed();
-    report_.jobs = jobs_->results();
-  }
-
-  results_judged judged() const { return asked_.verify ? results_judged::yes : results_judged::no; }
   void note(outcome const& found) {
-    failed_ = !found.good;
+    good_ = found.good;
     if (!found.all_finished) {
       report_.interrupted = report_.interrupted || stop_.requested();
       if (!report_.interrupted && limit_.over()) lines_.push_back("not finished: " + limit_.was_over());
@@ -279,75 +152,22 @@ class harvest {
     lines_.insert(lines_.end(), found.lines.begin(), found.lines.end());
   }
 
-  /// What each task did is counted when no job has a place.
-  solo_speed speed_of_what_was_done() {
-    bool const still = solo_.size() > 1 && side_.pause_all(max_ready);
-    std::vector<task_part> parts;
-    for (std::size_t t = 0; t < solo_.size(); ++t) parts.push_back({solo_[t], jobs_->items()[t]});
-    if (still) side_.resume_all();
-    return mixed(parts);
-  }
-
-  void end_naive() {
-    task_owner& owner = *tasks_.front().owners.front();
-    std::string const& name = plan_.tasks.front().name;
-    bool const finished = naive_->finish([this](auto const&) { return stopped(); });
-    outcome const found = finish({{name, finished ? &owner : nullptr, [this] { return naive_->verify(); }}}, judged());
-    note(found);
-    report_.jobs.push_back({name, finished ? "finished" : "cancelled", naive_->done().phases, naive_->done().chunks,
-                            naive_->done().items, found.verified.front(),
-                            finished ? std::optional{owner.failures()} : std::nullopt,
-                            finished ? owner.figures() : std::vector<task_figure>{}});
-  }
-
-  void sum_up() {
-    if (!with_ms_.empty()) report_.training = paired_slowdown(without_ms_, with_ms_);
-    if (jobs_) {
-      harvest_account const sum = account_of(bubbles_, speed_);
-      report_.bubbles = sum.bubbles;
-      report_.drain_us = sum.drain_us;
-      report_.start_us = sum.start_us;
-      report_.harvest = sum.gain;
-      if (speed_.items_per_s > 0) report_.harvest.solo_items_per_s = speed_.items_per_s;
-      if (solo_.size() == 1) report_.harvest.solo_jobs_per_s = solo_jobs_per_s_;
-      if (!solo_clocks_.empty()) report_.harvest.solo_sm_mhz = summarise(solo_clocks_).sm_mhz;
-      if (sum.lease_blocks != 0)
-        lines_.push_back(std::to_string(sum.lease_blocks) + " blocks left by lease inside a bubble");
-    } else {
-      double total_ms = 0;
-      for (replayed_bubble const& one : bubbles_)
-        total_ms += static_cast<double>(one.moments.end_ns - one.moments.begin_ns) / 1e6;
-      report_.bubbles = {bubbles_.size(), std::nullopt, std::nullopt, total_ms};
-    }
-    report_.harvest.taken_bytes = taken_bytes_;
-    if (report_.machine.gpu && !clocks_.empty()) report_.machine.gpu->state = summarise(clocks_);
-  }
-
   harvest_settings const& asked_;
   plan_of_harvest const plan_;
-  unfinished_jobs const unfinished_;
-  stop_request const stop_;
-  time_limit limit_;  // of the pairs, and of what is unfinished behind them
+  stop_request const& stop_;
+  time_limit limit_;  // of the pairs, and of what is unfinished after them
   runtime_options const options_;
   runtime side_;
-  std::unique_ptr<gpu_monitor> monitor_;
+  harvest_setting const in_;
   report report_;
-  std::vector<side_task_asked> tasks_;  // until the jobs have them
   std::unique_ptr<stage_trainer> trainer_;
-  std::unique_ptr<side_jobs> jobs_;
-  std::unique_ptr<always_on> naive_;
-  std::vector<solo_speed> solo_;              // (tasks,)
-  std::optional<double> solo_jobs_per_s_;     // of the last one
+  std::unique_ptr<side_treatment> work_;
   std::optional<std::uint64_t> taken_bytes_;  // at most, by a job of each task
-  std::vector<gpu_state> solo_clocks_;
-  std::vector<std::optional<std::uint64_t>> chunks_of_job_;  // (tasks,)
-  solo_speed speed_;                                         // of all tasks, in the shares in which they were done
-  bool ends_often_ = false;  // a job ended while its speed was measured: such a task gets a successor that stands ready
-  bool failed_ = false;
+  std::optional<gpu_samples> clocks_;         // after each replay with side work
+  bool good_ = true;
   std::vector<double> without_ms_;
   std::vector<double> with_ms_;
-  std::vector<replayed_bubble> bubbles_;
-  std::vector<gpu_state> clocks_;
+  std::vector<replayed_bubble> bubbles_;  // of replays with side work
   std::vector<trace_event> events_;
   std::int64_t trace_end_ns_ = 0;
   std::vector<std::string> lines_;
@@ -355,8 +175,9 @@ class harvest {
 
 }  // namespace
 
-harvested measure_harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished) {
-  return harvest{asked, std::move(plan), unfinished}.go();
+harvested measure_harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished,
+                          stop_request const& stop) {
+  return harvest{asked, std::move(plan), unfinished, stop}.go();
 }
 
 }  // namespace lull

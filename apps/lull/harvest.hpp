@@ -6,7 +6,7 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/harvest_plan.hpp>
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 #include <lull/host/report/trace.hpp>
 
 namespace lull {
@@ -26,6 +26,7 @@ struct harvested {
 
 /// Replays a stage of a pipeline with and without side work, by turns. Takes as long as its plan says, and seconds
 /// before. Errors: those of error.hpp.
-harvested measure_harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished);
+harvested measure_harvest(harvest_settings const& asked, plan_of_harvest plan, unfinished_jobs unfinished,
+                          stop_request const& stop);
 
 }  // namespace lull

@@ -9,10 +9,10 @@
 
 namespace lull {
 
-exit_code harvest_command(harvest_settings const& asked, std::ostream& out) {
+exit_code harvest_command(harvest_settings const& asked, stop_request const& stop, std::ostream& out) {
   plan_of_harvest plan = check(asked);
   folder_lock const ours{asked.checkpoint.folder};
-  harvested const done = measure_harvest(asked, std::move(plan), unfinished_jobs::run_to_their_end);
+  harvested const done = measure_harvest(asked, std::move(plan), unfinished_jobs::run_to_their_end, stop);
   if (asked.json) {
     out << to_json(done.found);
   } else {

@@ -7,10 +7,10 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/job_spec.hpp>
-#include <lull/apps/lull/schedule.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/host/bubble.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/schedule.hpp>
 #include <lull/host/profile/machine_profiles.hpp>
 
 namespace lull {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/task/owner.hpp>

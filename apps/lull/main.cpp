@@ -7,15 +7,18 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include <lull/apps/lull/command_line.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/completion.hpp>
-#include <lull/apps/lull/man_page.hpp>
+#include <lull/apps/lull/pages/completion.hpp>
+#include <lull/apps/lull/pages/man_page.hpp>
+#include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
 
 namespace {
@@ -29,6 +32,10 @@ exit_code dispatch(int argc, char** argv) {
   }
   command_line asked;
   CLI::App& app = asked.app;
+  if (argc > 2 && std::string_view{argv[1]} == "complete") {  // for the scripts of `completion`; in no help
+    std::cout << completions(app, std::vector<std::string>{argv + 2, argv + argc});
+    return exit_code::done;
+  }
   try {
     app.parse(argc, argv);
   } catch (CLI::Success const& help) {  // --help, --version
@@ -40,14 +47,18 @@ exit_code dispatch(int argc, char** argv) {
   }
   if (app.got_subcommand("tasks")) return tasks_command(asked.tasks, std::cout);
   if (app.got_subcommand("completion") || app.got_subcommand("man")) {
-    std::cout << (app.got_subcommand("man") ? man_page(app, LULL_VERSION) : completion_script(app, asked.shell));
+    std::cout << (app.got_subcommand("man") ? man_page(app, LULL_VERSION)
+                                            : std::string{completion_script(asked.shell)});
     return exit_code::done;
   }
   if (app.got_subcommand("new")) return new_task_command(asked.new_task, asked.new_task_folder, std::cout);
   if (app.got_subcommand("doctor")) return doctor_command(asked.doctor, std::cout);
-  if (app.got_subcommand("profile")) return profile_command(asked.profile, std::cout);
   if (app.got_subcommand("choose")) return choose_command(asked.choose, std::cout);
-  return app.got_subcommand("run") ? run_command(asked.run, std::cout) : harvest_command(asked.harvest, std::cout);
+  // Never destroyed: a second signal may come while the process ends, and what was there before would kill it.
+  static stop_request const& stop = *new stop_request;
+  if (app.got_subcommand("profile")) return profile_command(asked.profile, stop, std::cout);
+  if (app.got_subcommand("run")) return run_command(asked.run, stop, std::cout);
+  return harvest_command(asked.harvest, stop, std::cout);
 }
 
 /// Whether a pipe's reader has closed it, as `head` does when it has seen enough.

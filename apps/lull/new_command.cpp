@@ -8,7 +8,7 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/new_task.hpp>
-#include <lull/apps/lull/shell_text.hpp>
+#include <lull/apps/lull/pages/shell_text.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/task/task_request.hpp>
 

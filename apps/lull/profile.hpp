@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 #include <lull/host/task/memory_need.hpp>
 
 namespace lull {

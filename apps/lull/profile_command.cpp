@@ -48,7 +48,7 @@ memory_need need_of(job_spec const& task, executor_kind kind) {
 
 }  // namespace
 
-exit_code profile_command(profile_settings const& asked, std::ostream& out) {
+exit_code profile_command(profile_settings const& asked, stop_request const& stop, std::ostream& out) {
   if (asked.bubbles.size() > max_lengths)
     throw usage_error{"--bubbles has " + std::to_string(asked.bubbles.size()) + " lengths; it may have " +
                       std::to_string(max_lengths)};
@@ -66,7 +66,7 @@ exit_code profile_command(profile_settings const& asked, std::ostream& out) {
     for (harvest_settings const& each : of_task) {
       plan_of_harvest plan = check(each);
       if (profile.lengths.empty()) profile.memory = need_of(plan.tasks.front(), plan.kind);
-      harvested done = measure_harvest(each, std::move(plan), unfinished_jobs::are_cancelled);
+      harvested done = measure_harvest(each, std::move(plan), unfinished_jobs::are_cancelled, stop);
       if (done.found.interrupted) {
         is_interrupted = true;
         break;

@@ -6,9 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <lull/apps/lull/always_on.hpp>
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/path_conflicts.hpp>
 #include <lull/apps/lull/progress.hpp>
@@ -17,6 +15,8 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/folder_lock.hpp>
+#include <lull/host/measure/always_on.hpp>
+#include <lull/host/measure/finish.hpp>
 #include <lull/host/report/time_text.hpp>
 #include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/solo/solo_run.hpp>
@@ -66,7 +66,7 @@ job_state state_of(solo_run const& run) {
 
 }  // namespace
 
-exit_code run_command(run_settings const& asked, std::ostream& out) {
+exit_code run_command(run_settings const& asked, stop_request const& stop, std::ostream& out) {
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   side_mode const mode = parse_mode(asked.mode);
   if (mode == side_mode::none) throw usage_error{"--mode none runs nothing: use lull or naive"};
@@ -80,7 +80,6 @@ exit_code run_command(run_settings const& asked, std::ostream& out) {
   folder_lock const ours{asked.checkpoint.folder};
   time_limit limit{asked.at_most};
 
-  stop_request const stop;
   std::unique_ptr<executor> const executor =
       make_executor({.kind = kind, .device = asked.device, .reserved_groups = asked.reserved_groups, .solo = true});
   executor->adopt_thread();

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <lull/apps/lull/commands.hpp>
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull {

@@ -11,8 +11,7 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/job_spec.hpp>
-#include <lull/apps/lull/shell_text.hpp>
-#include <lull/apps/lull/task_completion.hpp>
+#include <lull/apps/lull/pages/shell_text.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/task/library_loader.hpp>
 
@@ -100,10 +99,6 @@ void print_one(std::ostream& out, shown_tasks const& shown) {
 }  // namespace
 
 exit_code tasks_command(tasks_settings const& asked, std::ostream& out) {
-  if (asked.begun) {
-    for (std::string const& each : task_completions(*asked.begun)) out << each << '\n';
-    return exit_code::done;
-  }
   shown_tasks const shown = asked_for(asked.name);
   if (asked.json) {
     out << json_of(shown).dump(2) << '\n';

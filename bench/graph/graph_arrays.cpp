@@ -8,6 +8,7 @@
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/asked_graph.hpp>
+#include <lull/bench/guarded.hpp>
 #include <lull/host/task/task_request.hpp>
 
 namespace {
@@ -21,19 +22,17 @@ void write(std::filesystem::path const& file, auto const& array) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "graph_arrays TASK[:OPTION=VALUE,...] FOLDER\n");
-    return 2;
-  }
-  try {
+  return lull::bench::guarded("graph_arrays", [&] {
+    if (argc != 3) {
+      std::fprintf(stderr, "graph_arrays TASK[:OPTION=VALUE,...] FOLDER\n");
+      return 2;
+    }
     lull::task_request const asked = lull::parse_task(argv[1], lull::known_tasks());
     lull::csr const graph = lull::bench::asked_graph(asked);
     std::filesystem::path const folder = argv[2];
     write(folder / "offsets.u64", graph.offsets);
     write(folder / "targets.u32", graph.targets);
     if (!graph.weights.empty()) write(folder / "weights.f32", graph.weights);
-  } catch (std::exception const& problem) {
-    std::fprintf(stderr, "graph_arrays: %s\n", problem.what());
-    return 1;
-  }
+    return 0;
+  });
 }

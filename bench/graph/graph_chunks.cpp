@@ -21,6 +21,7 @@
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/timed_chunks.hpp>
+#include <lull/bench/guarded.hpp>
 #include <lull/graph/betweenness.hpp>
 #include <lull/graph/bfs.hpp>
 #include <lull/graph/bfs_together.hpp>
@@ -56,7 +57,7 @@ template <class... Tasks>
 job_description time_as_one_of(job_description const& what, chunk_times* times) {
   std::optional<job_description> timed;
   (time_as<Tasks>(what, times, timed), ...);
-  if (!timed) throw usage_error{"graph_chunks: '" + what.name + "' is no graph task, or graph_sgd without 32 factors"};
+  if (!timed) throw usage_error{"'" + what.name + "' is no graph task, or graph_sgd without 32 factors"};
   return *timed;
 }
 
@@ -135,20 +136,15 @@ void measure(std::string const& request, int runs, executor_kind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string_view const on = argc > 3 ? argv[3] : "cuda";
-  int const runs = argc > 2 ? std::atoi(argv[2]) : 5;
-  if (argc < 2 || argc > 4 || runs < 1 || (on != "cuda" && on != "threads")) {
-    std::fprintf(stderr, "graph_chunks TASK[:OPTION=VALUE,...] [RUNS [cuda|threads]]\n");
-    return 2;
-  }
-  if (std::string const why = on == "cuda" ? why_no_cuda(0) : std::string{}; !why.empty()) {
-    std::fprintf(stderr, "graph_chunks: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  try {
+  return bench::guarded("graph_chunks", [&] {
+    std::string_view const on = argc > 3 ? argv[3] : "cuda";
+    int const runs = argc > 2 ? std::atoi(argv[2]) : 5;
+    if (argc < 2 || argc > 4 || runs < 1 || (on != "cuda" && on != "threads")) {
+      std::fprintf(stderr, "graph_chunks TASK[:OPTION=VALUE,...] [RUNS [cuda|threads]]\n");
+      return 2;
+    }
+    if (on == "cuda") bench::need_gpu();
     measure(argv[1], runs, on == "cuda" ? executor_kind::cuda : executor_kind::threads);
-  } catch (std::exception const& problem) {
-    std::fprintf(stderr, "graph_chunks: %s\n", problem.what());
-    return 1;
-  }
+    return 0;
+  });
 }

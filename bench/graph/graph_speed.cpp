@@ -24,9 +24,10 @@
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/asked_graph.hpp>
 #include <lull/bench/graph/textbook/textbook.hpp>
-#include <lull/bench/yield/bubbles.hpp>
-#include <lull/host/cuda/owned.hpp>
+#include <lull/bench/guarded.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/timed_stream.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/task_request.hpp>
 
@@ -60,20 +61,14 @@ class plain_run {
 
   double ms(bool advances) {
     auto* const stream = static_cast<cudaStream_t>(stream_);
-    cuda_event begin;
-    cuda_event end;
-    LULL_CUDA(cudaEventRecord(begin.get(), stream));
-    std::optional<position> ended;
-    for (phase const& each : phases_) {
-      if (advances) executor_.plain_between(stream_, what_.type.cuda, what_.functor, ended, each.at, {});
-      executor_.plain_phase(stream_, what_.type.cuda, what_.functor, {each.at, 0, each.items}, what_.grain);
-      ended = each.at;
-    }
-    LULL_CUDA(cudaEventRecord(end.get(), stream));
-    executor_.synchronize(stream_);
-    float found = 0;
-    LULL_CUDA(cudaEventElapsedTime(&found, begin.get(), end.get()));
-    return static_cast<double>(found);
+    return stream_timer{}.ms(stream, [&] {
+      std::optional<position> ended;
+      for (phase const& each : phases_) {
+        if (advances) executor_.plain_between(stream_, what_.type.cuda, what_.functor, ended, each.at, {});
+        executor_.plain_phase(stream_, what_.type.cuda, what_.functor, {each.at, 0, each.items}, what_.grain);
+        ended = each.at;
+      }
+    });
   }
 
  private:
@@ -103,23 +98,16 @@ class plain_run {
 
 double copied_bytes_per_s() {
   constexpr std::size_t bytes = std::size_t{1} << 30;
-  cuda_stream stream{0};
-  void* memory[2] = {};
-  for (void*& each : memory) LULL_CUDA(cudaMalloc(&each, bytes));
-  cuda_event begin;
-  cuda_event end;
+  timed_stream stream;
+  device_buffer const from{bytes};
+  device_buffer const to{bytes};
   double best = 0;
   for (int run = 0; run < 10; ++run) {
-    LULL_CUDA(cudaMemsetAsync(memory[0], run + 1, bytes, stream.get()));
-    LULL_CUDA(cudaEventRecord(begin.get(), stream.get()));
-    LULL_CUDA(cudaMemcpyAsync(memory[1], memory[0], bytes, cudaMemcpyDeviceToDevice, stream.get()));
-    LULL_CUDA(cudaEventRecord(end.get(), stream.get()));
-    LULL_CUDA(cudaStreamSynchronize(stream.get()));
-    float ms = 0;
-    LULL_CUDA(cudaEventElapsedTime(&ms, begin.get(), end.get()));
-    best = std::max(best, 2.0 * bytes / (static_cast<double>(ms) * 1e-3));
+    LULL_CUDA(cudaMemsetAsync(from.get(), run + 1, bytes, stream.get()));
+    double const ms = stream.ms(
+        [&] { LULL_CUDA(cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream.get())); });
+    best = std::max(best, 2.0 * bytes / (ms * 1e-3));
   }
-  for (void* each : memory) LULL_CUDA(cudaFree(each));
   return best;
 }
 
@@ -139,10 +127,10 @@ std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
 struct timed_runs {
   std::vector<double> ms;
 
-  double median() const { return bench::percentile(ms, 0.5); }
+  double median() const { return quantile(ms, 0.5); }
   void print(char const* name) const {
-    std::printf(", \"%s_ms\": %.4f, \"%s_ms_low\": %.4f, \"%s_ms_high\": %.4f", name, median(), name,
-                bench::percentile(ms, 0), name, bench::percentile(ms, 1));
+    std::printf(", \"%s_ms\": %.4f, \"%s_ms_low\": %.4f, \"%s_ms_high\": %.4f", name, median(), name, quantile(ms, 0),
+                name, quantile(ms, 1));
   }
 };
 
@@ -200,20 +188,15 @@ void measure(std::string const& request, int pairs, std::string_view between) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "graph_speed: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  std::string_view const when = argc > 3 ? argv[3] : "always";
-  int const pairs = argc > 2 ? std::atoi(argv[2]) : 5;
-  if (argc < 2 || argc > 4 || pairs < 1 || (when != "always" && when != "never" && when != "none")) {
-    std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never|none]]\n");
-    return 2;
-  }
-  try {
+  return bench::guarded("graph_speed", [&] {
+    bench::need_gpu();
+    std::string_view const when = argc > 3 ? argv[3] : "always";
+    int const pairs = argc > 2 ? std::atoi(argv[2]) : 5;
+    if (argc < 2 || argc > 4 || pairs < 1 || (when != "always" && when != "never" && when != "none")) {
+      std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never|none]]\n");
+      return 2;
+    }
     measure(argv[1], pairs, when);
-  } catch (std::exception const& problem) {
-    std::fprintf(stderr, "graph_speed: %s\n", problem.what());
-    return 1;
-  }
+    return 0;
+  });
 }

@@ -7,9 +7,9 @@
 #include <nppi_arithmetic_and_logical_operations.h>
 #include <nppi_geometry_transforms.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace lull::bench {
 
@@ -105,15 +105,11 @@ void npp_resize::enqueue(std::size_t which) {
 
 double npp_resize::ms(std::uint64_t rounds) {
   trainer::wait_one_thread(stream_.get(), ahead_ns, nullptr);
-  LULL_CUDA(cudaEventRecord(begin_.get(), stream_.get()));
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    for (std::size_t which = 0; which < in_.size(); ++which) enqueue(which);
-  }
-  LULL_CUDA(cudaEventRecord(end_.get(), stream_.get()));
-  LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-  float found = 0;
-  LULL_CUDA(cudaEventElapsedTime(&found, begin_.get(), end_.get()));
-  return static_cast<double>(found);
+  return stream_.ms([&] {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (std::size_t which = 0; which < in_.size(); ++which) enqueue(which);
+    }
+  });
 }
 
 image npp_resize::result(std::size_t which) const { return {out_shape_, out_[which].read(), {}}; }

@@ -9,7 +9,7 @@
 #include <nppdefs.h>
 
 #include <lull/host/array.hpp>
-#include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/timed_stream.hpp>
 #include <lull/tasks/images/image.hpp>
 
 namespace lull::bench {
@@ -52,10 +52,8 @@ class npp_resize {
   image_shape logo_shape_;
   std::uint8_t logo_alpha_ = 0;
   std::size_t logo_at_ = 0;  // byte of a result
-  cuda_stream stream_{0};
+  timed_stream stream_;
   NppStreamContext context_;
-  cuda_event begin_{event_timing::on};
-  cuda_event end_{event_timing::on};
 };
 
 }  // namespace lull::bench

@@ -17,11 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/statistics.hpp>
+#include <lull/bench/guarded.hpp>
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/statistics.hpp>
+#include <lull/host/measure/turns.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/images/logo.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
@@ -162,9 +164,10 @@ void measure(benchmark::State& state, plan const& what, std::uint32_t width) try
   std::vector<double> ratio;
   for (auto _ : state) {
     for (int pair = 0; pair < pairs + warm_up; ++pair) {
-      double theirs = pair % 2 == 0 ? both.npp_us() : 0;
-      double const ours = both.lull_us();
-      if (pair % 2 != 0) theirs = both.npp_us();
+      double theirs = 0;
+      double ours = 0;
+      take_turns(2, static_cast<std::uint64_t>(pair),
+                 [&](std::size_t turn) { (turn == 0 ? theirs : ours) = turn == 0 ? both.npp_us() : both.lull_us(); });
       if (ours <= 0) return state.SkipWithError("the worker did not come to its end in 20 s");
       if (pair < warm_up) continue;
       lull.push_back(ours);
@@ -193,18 +196,18 @@ void measure(benchmark::State& state, plan const& what, std::uint32_t width) try
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "resize_npp: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  for (plan const& what : plans) {
-    for (std::uint32_t const width : {1920U, 640U}) {
-      std::string const name = std::string{"resize_npp/what:"} + what.name + "/width:" + std::to_string(width);
-      benchmark::RegisterBenchmark(name.c_str(),
-                                   [&what, width](benchmark::State& state) { measure(state, what, width); })
-          ->Iterations(1)
-          ->Unit(benchmark::kMillisecond);
+  return bench::guarded("resize_npp", [] {
+    bench::need_gpu();
+    for (plan const& what : plans) {
+      for (std::uint32_t const width : {1920U, 640U}) {
+        std::string const name = std::string{"resize_npp/what:"} + what.name + "/width:" + std::to_string(width);
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [&what, width](benchmark::State& state) { measure(state, what, width); })
+            ->Iterations(1)
+            ->Unit(benchmark::kMillisecond);
+      }
     }
-  }
-  benchmark::RunSpecifiedBenchmarks();
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+  });
 }

@@ -16,12 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/bench/images/photographs.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/statistics.hpp>
+#include <lull/host/measure/turns.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/images/read_image.hpp>
@@ -139,9 +139,10 @@ void measure(benchmark::State& state, asked const& given) try {
   std::vector<double> ratio;
   for (auto _ : state) {
     for (int pair = -1; pair < given.pairs; ++pair) {  // the first warms up
-      double theirs = pair % 2 == 0 ? both.limit_s() : 0;
-      double const ours = both.job_s();
-      if (pair % 2 != 0) theirs = both.limit_s();
+      double theirs = 0;
+      double ours = 0;
+      take_turns(2, static_cast<std::uint64_t>(pair + 2),
+                 [&](std::size_t turn) { (turn == 0 ? theirs : ours) = turn == 0 ? both.limit_s() : both.job_s(); });
       if (pair < 0) continue;
       job.push_back(given.count / ours);
       limit.push_back(given.count / theirs);
@@ -163,7 +164,8 @@ void measure(benchmark::State& state, asked const& given) try {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  CLI::App app{"The image job from folder to folder, beside decoding and encoding alone"};
+  bench::program here{"whole_job", "The image job from folder to folder, beside decoding and encoding alone"};
+  CLI::App& app = here.app;
   asked given;
   app.add_option("--folder", given.folder, "for its files; what stands in its folders in, out and limit is lost");
   app.add_option("--executor", given.executor)->check(CLI::IsMember({"threads", "cuda"}));
@@ -172,14 +174,13 @@ int main(int argc, char** argv) {
   app.add_option("--to", given.to, "width of the results")->check(CLI::Range(1, 32'768));
   app.add_option("--threads", given.threads, "that decode and encode")->check(CLI::Range(1, 256));
   app.add_option("--pairs", given.pairs)->check(CLI::Range(1, 1000));
-  CLI11_PARSE(app, argc, argv);
-  if (std::string const why = given.executor == "cuda" ? why_no_cuda(0) : std::string{}; !why.empty()) {
-    std::fprintf(stderr, "whole_job: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  std::string const name = "whole_job/from:" + std::to_string(given.from) + "/to:" + std::to_string(given.to);
-  benchmark::RegisterBenchmark(name.c_str(), [&given](benchmark::State& state) { measure(state, given); })
-      ->Iterations(1)
-      ->Unit(benchmark::kSecond);
-  benchmark::RunSpecifiedBenchmarks();
+  return here.run(argc, argv, [&] {
+    if (given.executor == "cuda") bench::need_gpu();
+    std::string const name = "whole_job/from:" + std::to_string(given.from) + "/to:" + std::to_string(given.to);
+    benchmark::RegisterBenchmark(name.c_str(), [&given](benchmark::State& state) { measure(state, given); })
+        ->Iterations(1)
+        ->Unit(benchmark::kSecond);
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+  });
 }

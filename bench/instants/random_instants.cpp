@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/instants/images_unfed.hpp>
 #include <lull/bench/instants/preempted_runs.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/units.hpp>
@@ -91,9 +91,10 @@ void add_duration(CLI::App& app, std::string const& name, std::chrono::nanosecon
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   arguments given;
-  CLI::App app{"A side task preempted at random instants, beside an uninterrupted run"};
+  bench::program here{"random_instants", "A side task preempted at random instants, beside an uninterrupted run"};
+  CLI::App& app = here.app;
   app.add_option("--task", given.task, "NAME or NAME:key=value,…, as lull tasks lists them; images_unfed for images")
       ->required();
   app.add_option("--executor", given.executor)->check(CLI::IsMember({"threads", "cuda"}));
@@ -103,13 +104,8 @@ int main(int argc, char** argv) try {
   add_duration(app, "--longest", given.wish.longest, "bubble; lengths are log-uniform between the two");
   app.add_option("--seed", given.wish.seed, "of the lengths");
   add_duration(app, "--at-most", given.wish.at_most, "time for the preempted runs together");
-  CLI11_PARSE(app, argc, argv);
-  if (std::string const why = given.executor == "cuda" ? why_no_cuda(0) : std::string{}; !why.empty()) {
-    std::fprintf(stderr, "random_instants: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  return run(given);
-} catch (std::exception const& problem) {
-  std::fprintf(stderr, "random_instants: %s\n", problem.what());
-  return 1;
+  return here.run(argc, argv, [&] {
+    if (given.executor == "cuda") bench::need_gpu();
+    return run(given);
+  });
 }

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 
@@ -80,25 +80,15 @@ void tell(nlohmann::json& out, std::string const& name, way of) {
   out[name + "_max_turn_ms"] = of.turn;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  double gigabytes = 20;
-  int times = 2;
-  CLI::App app{"Measures how long it takes to give a job's memory back."};
-  app.add_option("--gigabytes", gigabytes, "of the job")->check(CLI::Range(0.01, 100.0));
-  app.add_option("--times", times, "of each way; after each the job is away for twice as long")
-      ->check(CLI::Range(1, 3));
-  CLI11_PARSE(app, argc, argv);
+int run(double gigabytes, int times) {
+  bench::need_gpu();
   auto const bytes = static_cast<std::size_t>(gigabytes * 1e9);
   trainer::load();
   auto const pinning = watch::now();
   runtime side{{.executor = {.kind = executor_kind::cuda},
                 .saved_bytes = bytes + (std::size_t{64} << 20),
                 .tasks = {type_of<compute_task>()},
-                .log = [](std::string_view line) {
-                  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-                }}};
+                .log = bench::log_line}};
   double const start_ms = ms_since(pinning);
   auto const memory = std::make_shared<job_memory>();
   auto const allocating = watch::now();
@@ -153,7 +143,16 @@ int main(int argc, char** argv) try {
   std::printf("%s\n", out.dump(1).c_str());
   work.cancel();
   return work.wait(10s) ? 0 : 1;
-} catch (std::exception const& why) {
-  std::fprintf(stderr, "give_back: %s\n", why.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  double gigabytes = 20;
+  int times = 2;
+  bench::program here{"give_back", "Measures how long it takes to give a job's memory back."};
+  here.app.add_option("--gigabytes", gigabytes, "of the job")->check(CLI::Range(0.01, 100.0));
+  here.app.add_option("--times", times, "of each way; after each the job is away for twice as long")
+      ->check(CLI::Range(1, 3));
+  return here.run(argc, argv, [&] { return run(gigabytes, times); });
 }

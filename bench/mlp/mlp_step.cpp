@@ -15,10 +15,11 @@
 #include <string>
 #include <vector>
 
+#include <lull/bench/guarded.hpp>
 #include <lull/bench/mlp/empty_phases.hpp>
-#include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/shipped_file.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/mlp/mlp_arrays.hpp>
 
@@ -100,8 +101,8 @@ void print_training(uninterrupted& where, std::uint32_t hidden, std::uint32_t ba
       "\"step_us\": %.4f, \"step_us_low\": %.4f, "
       "\"step_us_high\": %.4f, \"first_loss\": %.5f, \"last_loss\": %.5f}\n",
       hidden, batch, static_cast<unsigned long long>(perceptron.steps()), runs,
-      static_cast<unsigned long long>(where.blocks_of(perceptron.job())), bench::percentile(us, 0.5),
-      bench::percentile(us, 0), bench::percentile(us, 1), last.first_loss, last.last_loss);
+      static_cast<unsigned long long>(where.blocks_of(perceptron.job())), quantile(us, 0.5), quantile(us, 0),
+      quantile(us, 1), last.first_loss, last.last_loss);
   std::fflush(stdout);
 }
 
@@ -118,8 +119,7 @@ void print_phases(std::uint64_t items) {
       "{\"what\": \"empty\", \"items\": %llu, \"phases\": %llu, \"runs\": %d, \"blocks\": %llu, \"phase_us\": %.4f, "
       "\"phase_us_low\": %.4f, \"phase_us_high\": %.4f}\n",
       static_cast<unsigned long long>(items), static_cast<unsigned long long>(phases), runs,
-      static_cast<unsigned long long>(where.blocks_of(what)), bench::percentile(us, 0.5), bench::percentile(us, 0),
-      bench::percentile(us, 1));
+      static_cast<unsigned long long>(where.blocks_of(what)), quantile(us, 0.5), quantile(us, 0), quantile(us, 1));
   std::fflush(stdout);
 }
 
@@ -140,25 +140,21 @@ std::uint32_t number_of(char const* text) {
   char* end = nullptr;
   unsigned long const value = std::strtoul(text, &end, 10);
   if (*text == '\0' || *end != '\0' || value < 1 || value > 65536)
-    throw usage_error{std::string{"mlp_step: "} + text + " is no whole number from 1 to 65536"};
+    throw usage_error{std::string{text} + " is no whole number from 1 to 65536"};
   return static_cast<std::uint32_t>(value);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "mlp_step: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  try {
+  return bench::guarded("mlp_step", [&] {
+    bench::need_gpu();
     constexpr std::uint32_t steps = 2400;
-    if (argc == 2 || argc > 4) throw usage_error{"mlp_step [HIDDEN BATCH [STEPS]]"};
-    std::uint32_t const hidden = argc > 2 ? number_of(argv[1]) : 0;
-    std::uint32_t const batch = argc > 2 ? number_of(argv[2]) : 0;
-    if (argc > 2 && rows % batch != 0) throw usage_error{"mlp_step: BATCH must divide " + std::to_string(rows)};
+    if (argc == 2 || argc > 4) throw usage_error{"usage: mlp_step [HIDDEN BATCH [STEPS]]"};
     if (argc > 2) {
-      answer(hidden, batch, argc > 3 ? number_of(argv[3]) : steps);
+      std::uint32_t const batch = number_of(argv[2]);
+      if (rows % batch != 0) throw usage_error{"BATCH must divide " + std::to_string(rows)};
+      answer(number_of(argv[1]), batch, argc > 3 ? number_of(argv[3]) : steps);
       return 0;
     }
     uninterrupted where;
@@ -166,8 +162,6 @@ int main(int argc, char** argv) {
       for (std::uint32_t const of : {64U, 512U}) print_training(where, each, of, steps);
     }
     for (std::uint64_t const items : {1U, 16U, 128U}) print_phases(items);
-  } catch (std::exception const& problem) {
-    std::fprintf(stderr, "%s\n", problem.what());
-    return 1;
-  }
+    return 0;
+  });
 }

@@ -14,10 +14,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/pipeline/pipeline_scope.hpp>
 #include <lull/bench/pipeline/stage.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/reserved_sms.hpp>
 
 namespace {
@@ -231,9 +231,9 @@ int run(options const& with) {
 int main(int argc, char** argv) {
   CLI::App app{"What side work costs a pipeline over NCCL. Start it once a rank, by scripts/ranks.py."};
   options with;
-  std::vector<std::string> tasks;
-  for (auto const& [name, kind] : bench::work_kinds()) tasks.push_back(name);
-  app.add_option("--task", with.tasks, "side tasks, with commas between")->delimiter(',')->check(CLI::IsMember(tasks));
+  app.add_option("--task", with.tasks, "side tasks, with commas between")
+      ->delimiter(',')
+      ->check(CLI::IsMember(bench::work_names()));
   app.add_option("--schedule", with.schedule, "order of the pipeline's operations")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved", "zero_bubble"}));
   app.add_option("--dtype", with.dtype, "of the training's numbers")->check(CLI::IsMember({"bf16", "fp32"}));

@@ -12,10 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/machine.hpp>
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/side_work/bubble_account.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/gpu_samples.hpp>
+#include <lull/host/measure/statistics.hpp>
+#include <lull/host/measure/turns.hpp>
 
 namespace lull::bench {
 
@@ -33,36 +34,13 @@ constexpr auto until_told =
 
 enum class treatment { none, worker };
 
-/// Clocks and power, looked at from time to time.
-class gpu_samples {
- public:
-  explicit gpu_samples(int device) : monitor_(bus_id(device)) {}
-
-  void take() {
-    auto const now = clock::now();
-    if (now < next_) return;
-    next_ = now + 100ms;
-    samples_.push_back(monitor_.sample());
-  }
-  nlohmann::json end() const {
-    gpu_state const over = summarise(samples_);
-    nlohmann::json made = nlohmann::json::object();
-    if (over.sm_mhz) made["sm_mhz"] = *over.sm_mhz;
-    if (over.power_w) made["power_w"] = *over.power_w;
-    if (over.power_capped) made["power_capped"] = *over.power_capped;
-    return made;
-  }
-
- private:
-  static std::string bus_id(int device) {
-    char text[32] = {};
-    LULL_CUDA(cudaDeviceGetPCIBusId(text, sizeof text, device));
-    return text;
-  }
-  gpu_monitor monitor_;
-  std::vector<gpu_state> samples_;
-  clock::time_point next_{};
-};
+nlohmann::json clocks_and_power(gpu_state const& over) {
+  nlohmann::json made = nlohmann::json::object();
+  if (over.sm_mhz) made["sm_mhz"] = *over.sm_mhz;
+  if (over.power_w) made["power_w"] = *over.power_w;
+  if (over.power_capped) made["power_capped"] = *over.power_capped;
+  return made;
+}
 
 /// Groups of steps, enqueued about a group ahead of the device.
 class trial {
@@ -131,7 +109,8 @@ nlohmann::json compare(trial& runs, stage& trained, rendezvous& meeting, int ste
           {"bit_equal", sums[0] == sums[1]}};
 }
 
-constexpr std::array<treatment, 4> quartet{treatment::none, treatment::worker, treatment::worker, treatment::none};
+constexpr std::array treatments{treatment::none, treatment::worker};
+constexpr std::size_t quartet = 2 * treatments.size();  // two rounds, which turn about
 
 struct group_figures {
   std::vector<double> none_ms;
@@ -139,19 +118,20 @@ struct group_figures {
 };
 
 /// The first quartet, in which the pipeline fills, is left out.
-group_figures take_turns(trial& runs, rank_place const& me, rendezvous& meeting, bubble_account& account,
-                         gpu_samples& gpu, double seconds) {
+group_figures groups_by_turns(trial& runs, rank_place const& me, rendezvous& meeting, bubble_account& account,
+                              gpu_samples& gpu, double seconds) {
   auto const until = clock::now() + std::chrono::duration<double>{seconds};
   for (int done = 0;; ++done) {
     if (meeting.from_first(me.rank == 0 && done > min_quartets && clock::now() >= until)) break;
-    for (treatment const what : quartet) runs.group(what);
+    for (std::uint64_t const round : {0, 1})
+      take_turns(treatments.size(), round, [&](std::size_t turn) { runs.group(treatments[turn]); });
     account.collect();
     gpu.take();
   }
   std::vector<double> const times = runs.end();
   group_figures found;
-  for (std::size_t i = quartet.size(); i < times.size(); ++i)
-    (quartet[i % quartet.size()] == treatment::none ? found.none_ms : found.worker_ms).push_back(times[i]);
+  for (std::size_t i = quartet; i < times.size(); ++i)
+    (i % quartet == 0 || i % quartet == quartet - 1 ? found.none_ms : found.worker_ms).push_back(times[i]);
   return found;
 }
 
@@ -221,8 +201,8 @@ runtime_options options_of(rank_place const& me, pipeline_scope_settings const& 
 
 nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rendezvous& meeting,
                                       pipeline_scope_settings const& with) {
-  gpu_samples gpu{me.local};
   runtime side{options_of(me, with)};
+  gpu_samples gpu{executor_of(side).place().pci_bus_id};
   endless_work const work{side, with.task};
   wait_until_ready(side, trained.stream());
   meeting.barrier();
@@ -239,7 +219,7 @@ nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rend
   account.settle();
   meeting.barrier();
   runtime_counts const before = side.counts();
-  group_figures const times = take_turns(runs, me, meeting, account, gpu, with.seconds);
+  group_figures const times = groups_by_turns(runs, me, meeting, account, gpu, with.seconds);
   std::this_thread::sleep_for(until_told);
   bubble_sums sums;
   for (bubble_report const& one : account.settle()) sums.add(one);
@@ -250,11 +230,11 @@ nlohmann::json measure_pipeline_scope(stage& trained, rank_place const& me, rend
   placement const place = executor_of(side).place();
   made["none_ms"] = times.none_ms;
   made["worker_ms"] = times.worker_ms;
-  made["steps_with_worker"] = group_steps * (times.worker_ms.size() + quartet.size() / 2);
+  made["steps_with_worker"] = group_steps * (times.worker_ms.size() + quartet / 2);
   made["bubbles"] = sums.told();
   made["items_per_ms_alone"] = speed ? nlohmann::json(*speed * 1e6) : nlohmann::json(nullptr);
   made["counts"] = counts_between(before, after);
-  made["gpu_training"] = gpu.end();
+  made["gpu_training"] = clocks_and_power(gpu.summary());
   made["sms"] = {{"all", place.processors}, {"owned", place.owned_processors}, {"how", place.how}};
   made["mode_at_end"] = side.mode() == runtime_mode::on ? "on" : "off";
   meeting.barrier();  // nobody leaves while the other's sends are on their way

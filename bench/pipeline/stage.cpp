@@ -5,20 +5,12 @@
 #include <optional>
 #include <thread>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/check.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace lull::bench {
 
 namespace {
-
-constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-
-void check(cublasStatus_t code, char const* call) {
-  if (code != CUBLAS_STATUS_SUCCESS)
-    throw device_error{static_cast<int>(code), cublasGetStatusName(code), call, "cuBLAS"};
-}
-#define LULL_CUBLAS(call) check((call), #call)
 
 schedule_shape shape_of(rank_place const& me, stage_size const& size, schedule_kind schedule) {
   return {.kind = schedule,
@@ -63,7 +55,7 @@ stage::stage(rank_place const& me, rendezvous& meeting, stage_size size, schedul
       links_(me, meeting, virtual_stages_of(schedule) > 1),
       train_(0),
       sends_(0),
-      workspace_(workspace_bytes),
+      blas_(train_.get()),
       sum_(sizeof(std::uint64_t)),
       sent_(event_timing::off) {
   auto const microbatches = static_cast<std::size_t>(size.microbatches);
@@ -75,12 +67,7 @@ stage::stage(rank_place const& me, rendezvous& meeting, stage_size size, schedul
     made.gradients = arrays(microbatches * (layers_ + 1), size.activation(), size.numbers);
     for (std::size_t m = 0; m < microbatches; ++m) made.made.emplace_back(event_timing::off);
   }
-  LULL_CUBLAS(cublasCreate(&cublas_));
-  LULL_CUBLAS(cublasSetStream(cublas_, train_.get()));
-  LULL_CUBLAS(cublasSetWorkspace(cublas_, workspace_.get(), workspace_bytes));  // after the stream, which resets it
 }
-
-stage::~stage() { cublasDestroy(cublas_); }
 
 template <class Work>
 void stage::for_each_array(Work work) {
@@ -129,21 +116,26 @@ void stage::reset() {
   });
 }
 
-/// c (rows, columns) = scale × a × b + keep × c, all stored by columns; each transposed as said.
-void stage::multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale,
+/// Every array has `width` rows.
+void stage::multiply(cublasOperation_t left, cublasOperation_t right, int columns, int depth, float scale,
                      void const* a, void const* b, float keep, void* c) {
-  auto const way = [](side_of_product side) { return side == side_of_product::plain ? CUBLAS_OP_N : CUBLAS_OP_T; };
-  cudaDataType_t const type = size_.numbers == number_kind::bf16 ? CUDA_R_16BF : CUDA_R_32F;
-  // every array has `width` rows
-  LULL_CUBLAS(cublasGemmEx(cublas_, way(left), way(right), rows, columns, depth, &scale, a, type, size_.width, b, type,
-                           size_.width, &keep, c, type, size_.width, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  blas_.multiply({.left = left,
+                  .right = right,
+                  .rows = size_.width,
+                  .columns = columns,
+                  .depth = depth,
+                  .stride = size_.width,
+                  .scale = scale,
+                  .keep = keep,
+                  .type = size_.numbers == number_kind::bf16 ? CUDA_R_16BF : CUDA_R_32F},
+                 a, b, c);
 }
 
 /// x (width, tokens) of a layer to the next: weights × x, of the same magnitude.
 void stage::forward(step_action const& one) {
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));  // values are uniform in (−1, 1)
   for (std::size_t layer = 0; layer < layers_; ++layer) {
-    multiply(side_of_product::plain, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
+    multiply(CUBLAS_OP_N, CUBLAS_OP_N, size_.tokens, size_.width, scale,
              virtual_stages_[one.virtual_stage].weights[layer].get(), activation(one, layer), 0,
              activation(one, layer + 1));
   }
@@ -154,7 +146,7 @@ void stage::input_gradients(step_action const& one) {
     stir(train_.get(), size_.numbers, gradient(one, layers_), activation(one, layers_), size_.activation());
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.width));
   for (std::size_t layer = layers_; layer-- > 0;) {
-    multiply(side_of_product::transposed, side_of_product::plain, size_.width, size_.tokens, size_.width, scale,
+    multiply(CUBLAS_OP_T, CUBLAS_OP_N, size_.tokens, size_.width, scale,
              virtual_stages_[one.virtual_stage].weights[layer].get(), gradient(one, layer + 1), 0,
              gradient(one, layer));
   }
@@ -164,9 +156,8 @@ void stage::weight_gradients(step_action const& one) {
   layer_arrays& virtual_stage = virtual_stages_[one.virtual_stage];
   float const scale = std::sqrt(3.0f / static_cast<float>(size_.tokens));
   for (std::size_t layer = layers_; layer-- > 0;) {
-    multiply(side_of_product::plain, side_of_product::transposed, size_.width, size_.width, size_.tokens, scale,
-             gradient(one, layer + 1), activation(one, layer), virtual_stage.has_slopes ? 1.0f : 0.0f,
-             virtual_stage.slopes[layer].get());
+    multiply(CUBLAS_OP_N, CUBLAS_OP_T, size_.width, size_.tokens, scale, gradient(one, layer + 1),
+             activation(one, layer), virtual_stage.has_slopes ? 1.0f : 0.0f, virtual_stage.slopes[layer].get());
   }
   virtual_stage.has_slopes = true;
   if (is_first(one))  // the next step's input

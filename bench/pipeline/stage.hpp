@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <cublas_v2.h>
-
 #include <lull/bench/pipeline/kernels.hpp>
 #include <lull/bench/pipeline/links.hpp>
 #include <lull/bench/pipeline/step_order.hpp>
 #include <lull/docs/examples/rendezvous.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/blas.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {
@@ -44,7 +43,6 @@ class stage {
  public:
   /// Collective. Throws usage_error where layers cannot be shared out, or for a shape that the schedule refuses.
   stage(rank_place const& me, rendezvous& meeting, stage_size size, schedule_kind schedule);
-  ~stage();
   stage(stage const&) = delete;
   stage& operator=(stage const&) = delete;
 
@@ -75,9 +73,8 @@ class stage {
   /// What receives the message that a pass needs, or holds the one that it makes.
   enum class boundary { needed, made };
 
-  enum class side_of_product { plain, transposed };
-  void multiply(side_of_product left, side_of_product right, int rows, int columns, int depth, float scale,
-                void const* a, void const* b, float keep, void* c);
+  void multiply(cublasOperation_t left, cublasOperation_t right, int columns, int depth, float scale, void const* a,
+                void const* b, float keep, void* c);
   void compute(step_action const& one);
   void forward(step_action const& one);
   void input_gradients(step_action const& one);
@@ -100,8 +97,7 @@ class stage {
   links links_;
   cuda_stream train_;
   cuda_stream sends_;
-  cublasHandle_t cublas_ = nullptr;
-  device_buffer workspace_;
+  trainer::blas blas_;
   device_buffer sum_;  // (1,) u64
   std::vector<layer_arrays> virtual_stages_;
   cuda_event sent_;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <lull/apps/lull/schedule.hpp>
+#include <lull/host/measure/schedule.hpp>
 
 namespace lull::bench {
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include <cublas_v2.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/bench/yield/bubbles.hpp>
-#include <lull/host/cuda/owned.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/timed_stream.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/product/product_operands.hpp>
@@ -53,13 +53,9 @@ class bench_products {
     of_.maps = maps_.data();
     LULL_CUBLAS(cublasCreate(&blas_));
     LULL_CUBLAS(cublasSetStream(blas_, stream_.get()));
-    LULL_CUDA(cudaMalloc(&workspace_, workspace_bytes));
-    LULL_CUBLAS(cublasSetWorkspace(blas_, workspace_, workspace_bytes));
+    LULL_CUBLAS(cublasSetWorkspace(blas_, workspace_.get(), workspace_bytes));
   }
-  ~bench_products() {
-    cublasDestroy(blas_);
-    cudaFree(workspace_);
-  }
+  ~bench_products() { cublasDestroy(blas_); }
   bench_products(bench_products const&) = delete;
   bench_products& operator=(bench_products const&) = delete;
 
@@ -87,18 +83,15 @@ class bench_products {
     long long const step = static_cast<long long>(given_.size) * given_.size;
     float const one = 1;
     float const zero = 0;
-    LULL_CUDA(cudaEventRecord(begin_.get(), stream_.get()));
-    for (std::uint64_t round = 0; round < given_.rounds; ++round) {
-      LULL_CUBLAS(cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, &one, b_.data(), CUDA_R_16BF, n,
-                                             step, a_.data(), CUDA_R_16BF, n, step, &zero, result_.data(), CUDA_R_16BF,
-                                             n, step, static_cast<int>(given_.count), CUBLAS_COMPUTE_32F,
-                                             CUBLAS_GEMM_DEFAULT));
-    }
-    LULL_CUDA(cudaEventRecord(end_.get(), stream_.get()));
-    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-    float ms = 0;
-    LULL_CUDA(cudaEventElapsedTime(&ms, begin_.get(), end_.get()));
-    return tflops(static_cast<double>(ms) * 1e-3);
+    double const ms = stream_.ms([&] {
+      for (std::uint64_t round = 0; round < given_.rounds; ++round) {
+        LULL_CUBLAS(cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, &one, b_.data(), CUDA_R_16BF,
+                                               n, step, a_.data(), CUDA_R_16BF, n, step, &zero, result_.data(),
+                                               CUDA_R_16BF, n, step, static_cast<int>(given_.count), CUBLAS_COMPUTE_32F,
+                                               CUBLAS_GEMM_DEFAULT));
+      }
+    });
+    return tflops(ms * 1e-3);
   }
 
   std::uint64_t blocks() const { return executor_->load(type_of<plain_product>().cuda, 0).blocks; }
@@ -121,16 +114,12 @@ class bench_products {
   device_array<tensor_map> maps_;
   large_product<minor::depth, minor::depth> of_;
   cublasHandle_t blas_ = nullptr;
-  void* workspace_ = nullptr;
-  cuda_stream stream_{0};
-  cuda_event begin_;
-  cuda_event end_;
+  device_buffer workspace_{workspace_bytes};
+  timed_stream stream_;
 };
 
 nlohmann::ordered_json spread(std::vector<double> const& values) {
-  return {{"p10", bench::percentile(values, 0.1)},
-          {"p50", bench::percentile(values, 0.5)},
-          {"p90", bench::percentile(values, 0.9)}};
+  return {{"p10", quantile(values, 0.1)}, {"p50", quantile(values, 0.5)}, {"p90", quantile(values, 0.9)}};
 }
 
 void run(arguments const& given) {
@@ -167,22 +156,17 @@ void run(arguments const& given) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   arguments given;
-  CLI::App app{"Large products uninterrupted: the worker, the same without polls, and cuBLAS"};
-  app.add_option("--size", given.size, "rows, columns and depth")->check(CLI::Range(1, 16384));
-  app.add_option("--count", given.count, "products side by side")->check(CLI::Range(1, 4096));
-  app.add_option("--rounds", given.rounds, "times a measurement")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--pairs", given.pairs, "measurements of each")->check(CLI::Range(1, 10'000));
-  app.add_option("--grain", given.grain, "tiles a claim")->check(CLI::Range(1, 64));
-  CLI11_PARSE(app, argc, argv);
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "product_speed: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  run(given);
-  return 0;
-} catch (std::exception const& problem) {
-  std::fprintf(stderr, "product_speed: %s\n", problem.what());
-  return 1;
+  bench::program here{"product_speed", "Large products uninterrupted: the worker, the same without polls, and cuBLAS"};
+  here.app.add_option("--size", given.size, "rows, columns and depth")->check(CLI::Range(1, 16384));
+  here.app.add_option("--count", given.count, "products side by side")->check(CLI::Range(1, 4096));
+  here.app.add_option("--rounds", given.rounds, "times a measurement")->check(CLI::Range(1, 1'000'000));
+  here.app.add_option("--pairs", given.pairs, "measurements of each")->check(CLI::Range(1, 10'000));
+  here.app.add_option("--grain", given.grain, "tiles a claim")->check(CLI::Range(1, 64));
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
+    run(given);
+    return 0;
+  });
 }

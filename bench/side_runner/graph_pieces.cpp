@@ -5,12 +5,12 @@
 #include <array>
 #include <numeric>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda_graph/graph_listing.hpp>
 #include <lull/host/cuda_graph/graph_order.hpp>
 #include <lull/host/cuda_graph/segment_nodes.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 namespace lull::bench {
 

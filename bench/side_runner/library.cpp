@@ -5,12 +5,19 @@
 #include <memory>
 #include <string>
 
-#include <lull/bench/side_runner/green_stream.hpp>
 #include <lull/bench/side_runner/side_runner.hpp>
+#include <lull/host/measure/cuda/green_context.hpp>
 
 namespace {
 
 using namespace lull::bench;
+
+struct green_stream {
+  explicit green_stream(unsigned sms) : context(sms) {}
+
+  lull::green_context context;
+  lull::cuda_stream stream = context.make_stream();
+};
 
 std::string& last_error() {
   thread_local std::string text;
@@ -90,7 +97,7 @@ void lull_side_destroy(side_runner* runner) { delete runner; }
 int lull_side_green_stream(std::uint32_t sms, green_stream** made) {
   return guarded([&] { *made = new green_stream{sms}; });
 }
-void* lull_side_stream_of_green(green_stream const* green) { return green->get(); }
-std::uint32_t lull_side_sms_of_green(green_stream const* green) { return green->sms(); }
+void* lull_side_stream_of_green(green_stream const* green) { return green->stream.get(); }
+std::uint32_t lull_side_sms_of_green(green_stream const* green) { return green->context.sms(); }
 void lull_side_destroy_green(green_stream* green) { delete green; }
 }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/host/cuda/driver.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/stream_words.hpp>
 
 namespace lull::bench {
 
@@ -59,7 +59,7 @@ side_runner::~side_runner() {
 
 void side_runner::open(cudaStream_t trainer, std::uint32_t site) {
   std::uint32_t const bubble = next_bubble(site);
-  write_word(trainer, 2 * bubble + 1);
+  write_word(trainer, &words_->word, 2 * bubble + 1);
   trainer::stamp(trainer, &words_->opened_ns[bubble]);
 }
 
@@ -67,7 +67,7 @@ void side_runner::close(cudaStream_t trainer) {
   std::uint32_t const opened = enqueued_.load(std::memory_order_relaxed);
   if (opened == 0) throw usage_error{"close comes before open: no bubble was opened"};
   std::uint32_t const bubble = opened - 1;
-  write_word(trainer, 2 * bubble + 2);
+  write_word(trainer, &words_->word, 2 * bubble + 2);
   trainer::stamp(trainer, &words_->closed_ns[bubble]);
 }
 
@@ -110,14 +110,6 @@ std::uint32_t side_runner::next_bubble(std::uint32_t site) {
   last_of_site_[site] = bubble + 1;
   enqueued_.store(bubble + 1, std::memory_order_release);  // publishes the bubble's site to the thread
   return bubble;
-}
-
-void side_runner::write_word(cudaStream_t trainer, std::uint32_t value) {
-  CUstreamBatchMemOpParams write{};
-  write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  write.writeValue.address = reinterpret_cast<CUdeviceptr>(&words_->word);  // unified addressing
-  write.writeValue.value = value;
-  LULL_DRIVER(driver().memory_operations(trainer, 1, &write, 0));
 }
 
 void side_runner::set_from_host(std::uint32_t value) {

@@ -79,7 +79,6 @@ class side_runner {
   std::uint32_t launch_piece();
   void stamp_end(std::uint32_t bubble, std::uint32_t steps);
   void collect_oldest();
-  void write_word(cudaStream_t trainer, std::uint32_t value);
   void set_from_host(std::uint32_t value);
   std::uint32_t next_bubble(std::uint32_t site);
 

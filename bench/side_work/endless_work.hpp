@@ -18,6 +18,7 @@ enum class work_kind { compute, streaming, pagerank, product, mlp };
 
 /// As arguments spell them.
 std::map<std::string, work_kind> const& work_kinds();
+std::vector<std::string> work_names();
 
 struct work_settings {
   int blocks = 0;                // an SM; 0: as many as the runtime chooses
@@ -49,8 +50,6 @@ class endless_work {
   }
 
  private:
-  void make(task_entry const& entry, std::vector<std::pair<std::string, std::string>> const& given);
-
   executor& executor_;
   device_array<float> from_;
   device_array<float> to_;

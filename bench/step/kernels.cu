@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/bench/step/kernels.hpp>
 
-#include <lull/apps/lull/short_kernels.hpp>
 #include <lull/device/cuda_world.cuh>
 #include <lull/host/cuda/check.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
 
 namespace lull::bench {
 

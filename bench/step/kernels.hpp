@@ -17,8 +17,8 @@ void set_word(cudaStream_t stream, std::uint32_t* word, std::uint32_t value, std
 void stand_in(cudaStream_t stream, std::uint64_t* first, std::uint64_t* last);
 void const* stand_in_kernel() noexcept;
 
-/// Loads the kernels above, and the short ones of the trainer (apps/lull/short_kernels.hpp). Blocks until the device is
-/// done.
+/// Loads the kernels above, and the short ones of the trainer (host/measure/cuda/short_kernels.hpp). Blocks until the
+/// device is done.
 void load_step_kernels();
 
 }  // namespace lull::bench

@@ -4,20 +4,18 @@
 // that of the trainer's thread. One JSON object on standard output. Exit code 0; 1: an error; 2: there is no GPU.
 //   our_threads --every-us 10000
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 #include <string>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/bench/step/others_percent.hpp>
-#include <lull/bench/step/process.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 
@@ -30,7 +28,6 @@ using json = nlohmann::ordered_json;
 struct arguments {
   int every_us = 10'000;  // from one bubble's opening to the next one's
   int seconds = 3;        // of each part
-  int limit = 60;
 };
 
 void await(job const& task, job_state state) {
@@ -95,21 +92,14 @@ json run(arguments const& with) {
 
 int main(int argc, char** argv) {
   arguments with;
-  CLI::App app{"What the runtime's own threads take of a core, in per cent."};
-  app.add_option("--every-us", with.every_us, "from one bubble's opening to the next one's")
+  bench::program here{"our_threads", "What the runtime's own threads take of a core, in per cent."};
+  here.app.add_option("--every-us", with.every_us, "from one bubble's opening to the next one's")
       ->check(CLI::Range(1'000, 1'000'000));
-  app.add_option("--seconds", with.seconds, "of each part")->check(CLI::Range(1, 60));
-  app.add_option("--limit", with.limit, "seconds after which the process ends")->check(CLI::Range(1, 600));
-  CLI11_PARSE(app, argc, argv);
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "our_threads: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  bench::end_process_after(std::chrono::seconds{with.limit});
-  try {
+  here.app.add_option("--seconds", with.seconds, "of each part")->check(CLI::Range(1, 60));
+  here.add_limit(60, 600);
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
     std::cout << run(with).dump(1) << '\n';
-  } catch (std::exception const& problem) {
-    std::fprintf(stderr, "our_threads: %s\n", problem.what());
-    return 1;
-  }
+    return 0;
+  });
 }

@@ -15,21 +15,21 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/pending_chain.hpp>
-#include <lull/apps/lull/short_kernels.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/apps/lull/waiting_cost.hpp>
-#include <lull/apps/lull/worker_streams.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/bench/step/kernels.hpp>
-#include <lull/bench/step/process.hpp>
 #include <lull/host/cuda/captured.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/pending_chain.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
+#include <lull/host/measure/cuda/stream_words.hpp>
+#include <lull/host/measure/cuda/worker_streams.hpp>
+#include <lull/host/measure/waiting_cost.hpp>
 
 namespace {
 
@@ -44,7 +44,6 @@ struct arguments {
   int starts = 200;
   double slow_ns = slow_wait_ns;
   std::uint64_t seed = 7;
-  int limit = 120;  // s
 };
 
 enum class wait_kind { event, host_word, device_word };
@@ -77,22 +76,10 @@ class bench_waits {
   explicit bench_waits(arguments const& given) : given_(given) {
     trainer::load();
     bench::load_step_kernels();
-    void* memory = nullptr;
-    LULL_CUDA(cudaMalloc(&memory, 256));
-    device_word_ = static_cast<std::uint32_t*>(memory);
-    LULL_CUDA(cudaHostAlloc(&memory, 256, cudaHostAllocMapped));
-    host_word_ = static_cast<std::uint32_t*>(memory);
-    LULL_CUDA(cudaHostGetDevicePointer(&memory, host_word_, 0));
-    host_word_on_device_ = static_cast<std::uint32_t*>(memory);
-    *host_word_ = 0;
-    LULL_CUDA(cudaMemset(device_word_, 0, 256));
+    LULL_CUDA(cudaMemset(device_word_.get(), 0, 256));
     LULL_CUDA(cudaDeviceSynchronize());
   }
-  ~bench_waits() {
-    cudaDeviceSynchronize();
-    cudaFree(device_word_);
-    cudaFreeHost(host_word_);
-  }
+  ~bench_waits() { cudaDeviceSynchronize(); }
   bench_waits(bench_waits const&) = delete;
   bench_waits& operator=(bench_waits const&) = delete;
 
@@ -110,25 +97,7 @@ class bench_waits {
 
   cudaStream_t trainer_of(bool own) const { return own ? own_.get() : nullptr; }
   std::uint32_t* word_of(wait_kind kind) const {
-    return kind == wait_kind::host_word ? host_word_on_device_ : device_word_;
-  }
-  void memory_operation(stream_handle stream, CUstreamBatchMemOpParams operation) {
-    LULL_DRIVER(driver().memory_operations(static_cast<CUstream>(stream), 1, &operation, 0));
-  }
-  void wait(stream_handle stream, std::uint32_t* word, std::uint32_t value) {
-    CUstreamBatchMemOpParams operation{};
-    operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    operation.waitValue.address = reinterpret_cast<CUdeviceptr>(word);
-    operation.waitValue.value = value;
-    operation.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-    memory_operation(stream, operation);
-  }
-  void write(stream_handle stream, std::uint32_t* word, std::uint32_t value) {
-    CUstreamBatchMemOpParams operation{};
-    operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    operation.writeValue.address = reinterpret_cast<CUdeviceptr>(word);
-    operation.writeValue.value = value;
-    memory_operation(stream, operation);
+    return kind == wait_kind::host_word ? host_word_.device() : static_cast<std::uint32_t*>(device_word_.get());
   }
   /// The first of a kind; null: there is none.
   stream_handle first_candidate(bool green) const {
@@ -145,9 +114,8 @@ class bench_waits {
   cuda_event end_{event_timing::off};
   worker_streams candidates_{given_.candidates};
   pending_chain chain_{given_.kernels};
-  std::uint32_t* device_word_ = nullptr;
-  std::uint32_t* host_word_ = nullptr;
-  std::uint32_t* host_word_on_device_ = nullptr;
+  device_buffer device_word_{256};
+  mapped_word host_word_;
   std::uint32_t round_ = 0;  // words only grow
 };
 
@@ -158,8 +126,9 @@ double bench_waits::one_chain(cudaStream_t stream, bool foreign, stream_handle w
     if (foreign) chain_.wait_for_end(foreign_.get());
     if (waits == nullptr) return;
     if (kind == wait_kind::event) return chain_.wait_for_end(waits);
-    write(stream, word_of(kind), round_);  // before the wait: with one connection that would stand before the write
-    wait(waits, word_of(kind), round_);
+    write_word(stream, word_of(kind),
+               round_);  // before the wait: with one connection that would stand before the write
+    await_word(static_cast<CUstream>(waits), word_of(kind), round_);
     trainer::nothing(waits);
   });
 }
@@ -281,8 +250,8 @@ json bench_waits::graphs() {
 
 /// From an opening kernel on the trainer's stream to the blocks of a worker that waited for it.
 json bench_waits::starts() {
-  std::uint64_t* when = nullptr;  // (3,) u64: opening, least and greatest start of a block
-  LULL_CUDA(cudaMalloc(reinterpret_cast<void**>(&when), 256));
+  device_buffer const memory{256};  // (3,) u64: opening, least and greatest start of a block
+  auto* const when = static_cast<std::uint64_t*>(memory.get());
   std::vector<std::pair<std::size_t, bool>> trials;
   for (int i = 0; i < given_.starts; ++i) {
     for (std::size_t kind = 0; kind < wait_kinds.size(); ++kind) {
@@ -306,7 +275,7 @@ json bench_waits::starts() {
     if (how == wait_kind::event) {
       LULL_CUDA(cudaStreamWaitEvent(waits, end_.get(), 0));
     } else {
-      wait(waits, word_of(how), round_);
+      await_word(waits, word_of(how), round_);
     }
     bench::stand_in(waits, when + 1, when + 2);
     trainer::wait_one_thread(own_.get(), 60'000, nullptr);
@@ -316,7 +285,6 @@ json bench_waits::starts() {
     first[kind][green].push_back(static_cast<double>(found[1] - found[0]));
     last[kind][green].push_back(static_cast<double>(found[2] - found[0]));
   }
-  LULL_CUDA(cudaFree(when));
   json rows = json::array();
   for (std::size_t kind = 0; kind < wait_kinds.size(); ++kind) {
     for (int green = 0; green < 2; ++green) {
@@ -332,34 +300,27 @@ json bench_waits::starts() {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   arguments given;
-  CLI::App app{"What a wait that is pending on another stream costs each kernel of a stream"};
-  app.add_option("--connections", given.connections, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")
-      ->check(CLI::Range(0, 32));
+  bench::program here{"pending_wait", "What a wait that is pending on another stream costs each kernel of a stream"};
+  CLI::App& app = here.app;
+  here.add_connections(given.connections);
   app.add_option("--kernels", given.kernels, "of a chain")->check(CLI::Range(10, 950));
   app.add_option("--candidates", given.candidates, "streams of each kind that wait")->check(CLI::Range(1, 24));
   app.add_option("--repeats", given.repeats, "of each trial")->check(CLI::Range(1, 100));
   app.add_option("--starts", given.starts, "measured of each kind; 0: none")->check(CLI::Range(0, 10'000));
   app.add_option("--slow-ns", given.slow_ns, "a kernel that takes so much longer is slow")->check(CLI::Range(1.0, 1e6));
   app.add_option("--seed", given.seed, "of the order");
-  app.add_option("--limit", given.limit, "seconds after which the process ends")->check(CLI::Range(1, 3600));
-  CLI11_PARSE(app, argc, argv);
-  bench::set_connections(given.connections);
-  bench::end_process_after(std::chrono::seconds{given.limit});
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "pending_wait: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  bench_waits waits{given};
-  json made{
-      {"name", "pending_wait"}, {"connections", given.connections}, {"kernels", given.kernels}, {"seed", given.seed}};
-  made["streams"] = waits.streams();
-  made["graphs"] = waits.graphs();
-  if (given.starts != 0) made["starts"] = waits.starts();
-  std::cout << made.dump() << std::endl;
-  return 0;
-} catch (std::exception const& problem) {
-  std::fprintf(stderr, "pending_wait: %s\n", problem.what());
-  return 1;
+  here.add_limit(120);
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
+    bench_waits waits{given};
+    json made{
+        {"name", "pending_wait"}, {"connections", given.connections}, {"kernels", given.kernels}, {"seed", given.seed}};
+    made["streams"] = waits.streams();
+    made["graphs"] = waits.graphs();
+    if (given.starts != 0) made["starts"] = waits.starts();
+    std::cout << made.dump() << std::endl;
+    return 0;
+  });
 }

@@ -4,17 +4,15 @@
 // take is the same for all numbers of jobs, and is in the figures. One JSON object on standard output.
 //   queued_jobs --jobs 4000 --every-us 10000
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <lull/bench/program.hpp>
 #include <lull/bench/step/others_percent.hpp>
-#include <lull/bench/step/process.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/host/threads/worker.hpp>
@@ -30,7 +28,6 @@ struct arguments {
   std::size_t jobs = 4'000;
   int every_us = 10'000;  // from one bubble's opening to the next one's
   int seconds = 3;        // of each part
-  int limit = 120;
 };
 
 json run(arguments const& with) {
@@ -62,18 +59,14 @@ json run(arguments const& with) {
 
 int main(int argc, char** argv) {
   arguments with;
-  CLI::App app{"What queued jobs cost: per cent of a core that a runtime's threads take."};
-  app.add_option("--jobs", with.jobs, "that are submitted")->check(CLI::Range(2, 100'000));
-  app.add_option("--every-us", with.every_us, "from one bubble's opening to the next one's")
+  bench::program here{"queued_jobs", "What queued jobs cost: per cent of a core that a runtime's threads take."};
+  here.app.add_option("--jobs", with.jobs, "that are submitted")->check(CLI::Range(2, 100'000));
+  here.app.add_option("--every-us", with.every_us, "from one bubble's opening to the next one's")
       ->check(CLI::Range(1'000, 1'000'000));
-  app.add_option("--seconds", with.seconds, "of each part")->check(CLI::Range(1, 60));
-  app.add_option("--limit", with.limit, "seconds after which the process ends")->check(CLI::Range(1, 600));
-  CLI11_PARSE(app, argc, argv);
-  bench::end_process_after(std::chrono::seconds{with.limit});
-  try {
+  here.app.add_option("--seconds", with.seconds, "of each part")->check(CLI::Range(1, 60));
+  here.add_limit(120, 600);
+  return here.run(argc, argv, [&] {
     std::cout << run(with).dump(1) << '\n';
-  } catch (std::exception const& problem) {
-    std::fprintf(stderr, "queued_jobs: %s\n", problem.what());
-    return 1;
-  }
+    return 0;
+  });
 }

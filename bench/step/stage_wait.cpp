@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <exception>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 
 /// Enqueues one thread that waits for `ns`; `stream` is a cudaStream_t. 0: it is enqueued. The first call loads the
 /// kernels, and waits for the device.

@@ -2,15 +2,16 @@
 #include <lull/bench/step/step_scope.hpp>
 
 #include <cstdio>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <lull/apps/lull/statistics.hpp>
+#include <lull/bench/guarded.hpp>
 #include <lull/bench/side_work/bubble_account.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/statistics.hpp>
+#include <lull/host/measure/turns.hpp>
 
 namespace lull::bench {
 
@@ -20,25 +21,14 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 constexpr int warm_up_steps = 12;  // more than a site remembers, and a gate of how workers leave
-constexpr std::size_t min_pairs = 6;
-
-double mean(std::vector<double> const& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-nlohmann::ordered_json spread(std::vector<double> const& values) {
-  distribution const found = summarise(values);
-  if (found.n == 0) return {{"n", 0}};
-  return {{"n", found.n}, {"p50", *found.p50}, {"p99", *found.p99}, {"max", *found.max}};
-}
+constexpr std::uint64_t min_pairs = 6;
 
 runtime_options options_of(scope_settings const& with) {
-  return {
-      .executor = {.kind = executor_kind::cuda},
-      .mode = runtime_mode::on,
-      .tasks = {type_of(with.task, with.work)},
-      .log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); },
-      .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead}};
+  return {.executor = {.kind = executor_kind::cuda},
+          .mode = runtime_mode::on,
+          .tasks = {type_of(with.task, with.work)},
+          .log = log_line,
+          .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead}};
 }
 
 struct treatment_times {
@@ -63,12 +53,11 @@ struct pairs {
 pairs measure_pairs(step_trainer& trainer, runtime& side, scope_settings const& with) {
   pairs found;
   auto const until = clock::now() + std::chrono::duration<double>{with.seconds};
-  for (std::uint64_t pair = 0; found.none.step_ms.size() < min_pairs || clock::now() < until; pair += 2) {
-    for (auto const& [lull, seed] : {std::pair{false, pair}, {true, pair}, {true, pair + 1}, {false, pair + 1}}) {
-      // The same lengths in a pair.
-      group_times const group = trainer.group(lull ? &side : nullptr, with.group, with.seed + seed);
-      (lull ? found.worker : found.none).add(group);
-    }
+  for (std::uint64_t pair = 0; pair % 2 != 0 || pair < min_pairs || clock::now() < until; ++pair) {
+    take_turns(2, pair, [&](std::size_t turn) {  // the same lengths in a pair
+      bool const lull = turn == 1;
+      (lull ? found.worker : found.none).add(trainer.group(lull ? &side : nullptr, with.group, with.seed + pair));
+    });
   }
   return found;
 }

@@ -13,13 +13,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/bench/step/process.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/bench/step/step_scope.hpp>
 #include <lull/bench/step/step_trainer.hpp>
+#include <lull/host/measure/statistics.hpp>
 
 namespace {
 
@@ -34,7 +33,6 @@ struct arguments {
   std::string launch = "at_close";
   int connections = 0;
   int streams_before = 0;
-  int limit = 240;  // s
   bench::step_shape shape;
   bench::scope_settings scope;
 };
@@ -57,12 +55,6 @@ nlohmann::ordered_json as_asked(arguments const& given) {
           {"jitter", given.shape.jitter},
           {"group", given.scope.group},
           {"seed", given.scope.seed}};
-}
-
-double mean(std::vector<double> const& values) {
-  double sum = 0;
-  for (double const value : values) sum += value;
-  return sum / static_cast<double>(values.size());
 }
 
 /// Over scopes: the interval is of the mean of scopes, which differ from each other by more than each of them by
@@ -125,11 +117,10 @@ int run(arguments const& given) {
   return 0;
 }
 
-void add_options(CLI::App& app, arguments& given) {
-  std::vector<std::string> tasks;
-  for (auto const& [name, kind] : bench::work_kinds()) tasks.push_back(name);
+void add_options(bench::program& to, arguments& given) {
+  CLI::App& app = to.app;
   app.add_option("--scopes", given.scopes, "runtimes, one after the other")->check(CLI::Range(1, 64));
-  app.add_option("--task", given.task, "side task")->check(CLI::IsMember(tasks));
+  app.add_option("--task", given.task, "side task")->check(CLI::IsMember(bench::work_names()));
   app.add_option("--kronecker", given.scope.work.kronecker, "log2 of the vertices of pagerank's graph")
       ->check(CLI::Range(10, 26));
   app.add_option("--size", given.scope.work.size, "rows, columns and depth of task product")
@@ -149,37 +140,30 @@ void add_options(CLI::App& app, arguments& given) {
       ->check(CLI::Range(0.0, 600.0));
   app.add_option("--stream", given.stream, "of the trainer")->check(CLI::IsMember({"legacy", "own"}));
   app.add_option("--launch", given.launch, "of workers")->check(CLI::IsMember({"at_close", "at_open"}));
-  app.add_option("--connections", given.connections, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")
-      ->check(CLI::Range(0, 32));
+  to.add_connections(given.connections);
   app.add_option("--streams-before", given.streams_before, "streams made before each scope, and kept")
       ->check(CLI::Range(0, 64));
   app.add_flag("--foreign", given.shape.foreign, "another stream of the program always has a wait pending");
   app.add_flag("--host-bound", given.shape.host_bound, "the host waits for the device before each bubble");
   app.add_option("--seed", given.scope.seed, "of the lengths");
-  app.add_option("--limit", given.limit, "seconds after which the process ends")->check(CLI::Range(1, 3600));
+  to.add_limit(240);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   arguments given;
-  CLI::App app{"What harvesting costs a step of short kernels with bubbles between them, scope after scope"};
-  add_options(app, given);
-  CLI11_PARSE(app, argc, argv);
-  bench::set_connections(given.connections);
-  bench::end_process_after(std::chrono::seconds{given.limit});
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "step_slowdown: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  given.shape.bubble_ns = static_cast<std::uint64_t>(given.bubble_us * 1e3);
-  given.shape.stream = given.stream == "own" ? bench::trainer_stream::own : bench::trainer_stream::legacy;
-  given.scope.task = bench::work_kinds().at(given.task);
-  given.scope.launch = given.launch == "at_open" ? launch_time::at_open : launch_time::at_close;
-  if (given.armed_ahead_us)
-    given.scope.armed_ahead = std::chrono::nanoseconds{static_cast<std::int64_t>(*given.armed_ahead_us * 1e3)};
-  return run(given);
-} catch (std::exception const& problem) {
-  std::fprintf(stderr, "step_slowdown: %s\n", problem.what());
-  return 1;
+  bench::program here{"step_slowdown",
+                      "What harvesting costs a step of short kernels with bubbles between them, scope after scope"};
+  add_options(here, given);
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
+    given.shape.bubble_ns = static_cast<std::uint64_t>(given.bubble_us * 1e3);
+    given.shape.stream = given.stream == "own" ? bench::trainer_stream::own : bench::trainer_stream::legacy;
+    given.scope.task = bench::work_kinds().at(given.task);
+    given.scope.launch = given.launch == "at_open" ? launch_time::at_open : launch_time::at_close;
+    if (given.armed_ahead_us)
+      given.scope.armed_ahead = std::chrono::nanoseconds{static_cast<std::int64_t>(*given.armed_ahead_us * 1e3)};
+    return run(given);
+  });
 }

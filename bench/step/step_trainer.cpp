@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include <lull/apps/lull/short_kernels.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/step/kernels.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
 
 namespace lull::bench {
 
@@ -22,14 +22,9 @@ step_trainer::step_trainer(step_shape const& shape)
   for (int i = 0; i < shape.segments; ++i) sites_.push_back("behind segment " + std::to_string(i));
   trainer::load();
   load_step_kernels();
-  LULL_CUDA(cudaMalloc(reinterpret_cast<void**>(&values_), count_ * sizeof(float)));
-  trainer::fill_random_bf16(nullptr, values_, count_ * 2, 11);  // two of them are a float in (−1, 1)
+  values_ = device_buffer{count_ * sizeof(float)};
+  trainer::fill_random_bf16(nullptr, values_.get(), count_ * 2, 11);  // two of them are a float in (−1, 1)
   LULL_CUDA(cudaStreamSynchronize(nullptr));
-}
-
-step_trainer::~step_trainer() {
-  cudaFree(values_);
-  cudaFree(stamps_);
 }
 
 group_times step_trainer::group(runtime* side, int steps, std::uint64_t seed) {
@@ -40,23 +35,21 @@ group_times step_trainer::group(runtime* side, int steps, std::uint64_t seed) {
   reserve(segments);
   group_times found;
   trainer::wait_one_thread(stream, head_start_ns, nullptr);
-  LULL_CUDA(cudaEventRecord(begin_.get(), stream));
-  for (std::size_t i = 0; i < segments; ++i) {
-    segment(stamps_ + 2 * i, stamps_ + 2 * i + 1);
-    if (shape_.host_bound) LULL_CUDA(cudaStreamSynchronize(stream));
-    auto const ns = static_cast<std::uint64_t>(static_cast<double>(shape_.bubble_ns) * share(random));
-    bubble(side, site{sites_[i % sites_.size()]}, ns);
-    ++found.bubbles;
-    found.bubbles_ns += ns;
-  }
-  LULL_CUDA(cudaEventRecord(end_.get(), stream));
-  LULL_CUDA(cudaStreamSynchronize(stream));
+  auto* const stamped = static_cast<std::uint64_t*>(stamps_.get());
+  double const ms = timer_.ms(stream, [&] {
+    for (std::size_t i = 0; i < segments; ++i) {
+      segment(stamped + 2 * i, stamped + 2 * i + 1);
+      if (shape_.host_bound) LULL_CUDA(cudaStreamSynchronize(stream));
+      auto const ns = static_cast<std::uint64_t>(static_cast<double>(shape_.bubble_ns) * share(random));
+      bubble(side, site{sites_[i % sites_.size()]}, ns);
+      ++found.bubbles;
+      found.bubbles_ns += ns;
+    }
+  });
   if (shape_.foreign) LULL_CUDA(cudaStreamSynchronize(foreign_.get()));
-  float ms = 0;
-  LULL_CUDA(cudaEventElapsedTime(&ms, begin_.get(), end_.get()));
-  found.step_ms = static_cast<double>(ms) / steps;
+  found.step_ms = ms / steps;
   std::vector<std::uint64_t> stamps(2 * segments);
-  LULL_CUDA(cudaMemcpy(stamps.data(), stamps_, stamps.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost));
+  LULL_CUDA(cudaMemcpy(stamps.data(), stamped, stamps.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost));
   for (std::size_t i = 0; i < segments; ++i) {
     found.kernel_ns.push_back(static_cast<double>(stamps[2 * i + 1] - stamps[2 * i]) / (shape_.kernels - 1));
   }
@@ -70,8 +63,9 @@ void step_trainer::solo(runtime& side, std::uint64_t ns) {
 
 void step_trainer::segment(std::uint64_t* begin, std::uint64_t* end) {
   cudaStream_t const stream = own_.get();
+  auto* const values = static_cast<float*>(values_.get());
   for (int k = 0; k < shape_.kernels; ++k) {
-    trainer::stir(stream, values_, count_, shape_.rounds, k == 0 ? begin : k == shape_.kernels - 1 ? end : nullptr);
+    trainer::stir(stream, values, count_, shape_.rounds, k == 0 ? begin : k == shape_.kernels - 1 ? end : nullptr);
   }
   if (!shape_.foreign) return;
   // The host is a segment ahead, so one such wait follows the other, and the first of them is pending.
@@ -89,9 +83,7 @@ void step_trainer::bubble(runtime* side, site where, std::uint64_t ns) {
 
 void step_trainer::reserve(std::size_t segments) {
   if (segments <= capacity_) return;
-  cudaFree(stamps_);
-  stamps_ = nullptr;
-  LULL_CUDA(cudaMalloc(reinterpret_cast<void**>(&stamps_), 2 * segments * sizeof(std::uint64_t)));
+  stamps_ = device_buffer{2 * segments * sizeof(std::uint64_t)};
   capacity_ = segments;
 }
 

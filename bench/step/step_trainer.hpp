@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/timed_stream.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {
@@ -38,9 +38,6 @@ struct group_times {
 class step_trainer {
  public:
   explicit step_trainer(step_shape const& shape);
-  ~step_trainer();
-  step_trainer(step_trainer const&) = delete;
-  step_trainer& operator=(step_trainer const&) = delete;
 
   stream_handle stream() const noexcept { return own_.get(); }
 
@@ -59,13 +56,12 @@ class step_trainer {
   cuda_stream own_;  // empty: the legacy default stream
   cuda_stream foreign_;
   cuda_event behind_segment_{event_timing::off};
-  cuda_event begin_;
-  cuda_event end_;
+  stream_timer timer_;
   std::vector<std::string> sites_;
   std::uint64_t count_ = 0;  // values
-  float* values_ = nullptr;
-  std::uint64_t* stamps_ = nullptr;  // (segments of a group, 2) u64: start of the first kernel, and of the last
-  std::size_t capacity_ = 0;         // segments
+  device_buffer values_;
+  device_buffer stamps_;      // (segments of a group, 2) u64: start of the first kernel, and of the last
+  std::size_t capacity_ = 0;  // segments
 };
 
 }  // namespace lull::bench

@@ -15,17 +15,16 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <lull/apps/lull/short_kernels.hpp>
-#include <lull/apps/lull/statistics.hpp>
-#include <lull/apps/lull/trainer/kernels.hpp>
+#include <lull/bench/program.hpp>
+#include <lull/bench/side_work/bubble_account.hpp>
 #include <lull/bench/side_work/endless_work.hpp>
 #include <lull/bench/step/kernels.hpp>
-#include <lull/bench/step/process.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/cuda/short_kernels.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace {
@@ -41,7 +40,6 @@ struct arguments {
   std::vector<std::string> tasks{"streaming", "pagerank"};
   std::string kronecker = "20";
   int further = -1;  // streams, without Lull; -1: with Lull
-  int limit = 240;   // s
 };
 
 enum class waits { before_bubble, inside_bubble };
@@ -80,20 +78,9 @@ class two_streams {
     for (int i = 0; i < given.further; ++i) further_.emplace_back(0);
     trainer::load();
     bench::load_step_kernels();
-    void* memory = nullptr;
-    LULL_CUDA(cudaMalloc(&memory, 256));
-    words_ = static_cast<std::uint32_t*>(memory);
     LULL_CUDA(cudaMemset(words_, 0, 256));
-    LULL_CUDA(cudaMalloc(&memory, group * sizeof(moments)));
-    moments_ = static_cast<moments*>(memory);
     LULL_CUDA(cudaDeviceSynchronize());
   }
-  ~two_streams() {
-    cudaFree(words_);
-    cudaFree(moments_);
-  }
-  two_streams(two_streams const&) = delete;
-  two_streams& operator=(two_streams const&) = delete;
 
   stream_handle a() const noexcept { return a_.get(); }
   stream_handle b() const noexcept { return b_.get(); }
@@ -163,24 +150,13 @@ class two_streams {
   cuda_stream a_{0};
   cuda_stream b_{0};
   std::vector<cuda_stream> further_;
-  std::uint32_t* words_ = nullptr;  // what A waits for, and 32 words on how many waits ran out
-  moments* moments_ = nullptr;      // (group,)
+  device_buffer memory_{256};
+  device_buffer stamps_{group * sizeof(moments)};
+  std::uint32_t* const words_ =
+      static_cast<std::uint32_t*>(memory_.get());  // what A waits for, and 32 words on how many waits ran out
+  moments* const moments_ = static_cast<moments*>(stamps_.get());  // (group,)
   std::uint32_t round_ = 0;
 };
-
-json spread(std::vector<double> const& values) {
-  distribution const found = summarise(values);
-  if (found.n == 0) return {{"n", 0}};
-  return {{"n", found.n}, {"p50", *found.p50}, {"p99", *found.p99}, {"max", *found.max}};
-}
-
-void until_ready(runtime& side, two_streams const& streams) {
-  auto const give_up = std::chrono::steady_clock::now() + 10s;
-  while (!side.ready(streams.a()) || !side.ready(streams.b())) {
-    if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"the job was not ready within 10 s"};
-    std::this_thread::sleep_for(1ms);
-  }
-}
 
 json run_order(two_streams& streams, runtime& side, std::string const& task, order_of_pair order, std::uint64_t pairs,
                std::uint64_t& hangs) {
@@ -188,7 +164,7 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
             {"a_waits", order.where == waits::before_bubble ? "before" : "inside"},
             {"enqueued_first", order.enqueued == first::a ? "a" : "b"}};
   outcome const plain = streams.run(nullptr, order, plain_pairs, plain_hang_ns);
-  made["plain_beyond_us"] = spread(plain.beyond_us);
+  made["plain_beyond_us"] = bench::spread(plain.beyond_us);
   if (plain.hangs != 0) {  // with one connection A's wait may stand before B's work
     made["not_run"] = "the trainer hangs by itself";
     return made;
@@ -206,7 +182,7 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   runtime_counts const since = side.counts().since(before);
   hangs += found.hangs;
   made["pairs"] = found.beyond_us.size();
-  made["beyond_us"] = spread(found.beyond_us);
+  made["beyond_us"] = bench::spread(found.beyond_us);
   made["hangs"] = found.hangs;
   made["lease_exits"] = lease_exits;  // of the bubbles that are kept: the latest
   made["items"] = items;
@@ -247,16 +223,14 @@ int run(arguments const& given) {
   json rows = json::array();
   for (std::string const& task : given.tasks) {
     runtime_options all_default;
-    all_default.log = [](std::string_view line) {
-      std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-    };
+    all_default.log = bench::log_line;
     runtime side{all_default};
     if (side.mode() != runtime_mode::on) {
       rows.push_back({{"task", task}, {"not_run", "Lull is off here"}});
       continue;
     }
     bench::endless_work const work{side, bench::work_kinds().at(task), settings};
-    until_ready(side, streams);
+    for (stream_handle const each : {streams.a(), streams.b()}) bench::wait_until_ready(side, each);
     for (order_of_pair const order : orders) rows.push_back(run_order(streams, side, task, order, pairs, hangs));
   }
   json const made{{"name", "two_streams"},
@@ -270,30 +244,21 @@ int run(arguments const& given) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   arguments given;
-  CLI::App app{"Two streams of a trainer, of which one waits for the other's bubble"};
-  std::vector<std::string> tasks;
-  for (auto const& [name, kind] : bench::work_kinds()) tasks.push_back(name);
-  app.add_option("--connections", given.connections, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")
-      ->check(CLI::Range(0, 32));
+  bench::program here{"two_streams", "Two streams of a trainer, of which one waits for the other's bubble"};
+  CLI::App& app = here.app;
+  here.add_connections(given.connections);
   app.add_option("--bubbles", given.bubbles, "over all orders and tasks")->check(CLI::Range(1, 100'000'000));
   app.add_option("--bubble-us", given.bubble_us, "length of a bubble")->check(CLI::Range(10.0, 1e6));
-  app.add_option("--task", given.tasks, "side tasks")->check(CLI::IsMember(tasks));
+  app.add_option("--task", given.tasks, "side tasks")->check(CLI::IsMember(bench::work_names()));
   app.add_option("--kronecker", given.kronecker, "log2 of the vertices of pagerank's graph")->check(CLI::Range(10, 26));
   app.add_option("--further", given.further,
                  "without Lull, and so many further streams that launch an empty kernel a pair")
       ->check(CLI::Range(0, 32));
-  app.add_option("--limit", given.limit, "seconds after which the process ends")->check(CLI::Range(1, 3600));
-  CLI11_PARSE(app, argc, argv);
-  bench::set_connections(given.connections);
-  bench::end_process_after(std::chrono::seconds{given.limit});
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "two_streams: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  return given.further < 0 ? run(given) : run_solo(given);
-} catch (std::exception const& problem) {
-  std::fprintf(stderr, "two_streams: %s\n", problem.what());
-  return 1;
+  here.add_limit(240);
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
+    return given.further < 0 ? run(given) : run_solo(given);
+  });
 }

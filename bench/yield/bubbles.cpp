@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/bench/yield/bubbles.hpp>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <random>
 #include <thread>
-#include <unordered_map>
 
 #include <lull/bench/yield/stage.hpp>
 #include <lull/host/cuda/check.hpp>
@@ -32,7 +28,7 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
   device.reserve(total);
   std::vector<moments> found(total, moments::none());
   LULL_CUDA(cudaMemcpy(device.stamped, found.data(), total * sizeof(moments), cudaMemcpyHostToDevice));
-  side.take_bubbles();
+  bubble_records records{side};
   while (!side.ready(stream)) std::this_thread::yield();
 
   bare_edges edges{executor_of(side)};
@@ -40,10 +36,6 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
   std::vector<samples> out(treatments);
   std::vector<std::uint64_t> gap(total);
   std::vector<std::uint64_t> number(total);  // the runtime's number of each bubble; 0: none
-  std::unordered_map<std::uint64_t, bubble_record> records;
-  auto const take = [&] {
-    for (bubble_report const& one : side.take_bubbles()) records[one.record().bubble] = one.record();
-  };
   std::vector<int> done(treatments);
   for (bool more = true; more;) {
     more = false;
@@ -83,14 +75,11 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
         more = true;
       }
       LULL_CUDA(cudaStreamSynchronize(stream));
-      take();
+      records.take();
     }
   }
   LULL_CUDA(cudaDeviceSynchronize());
-  for (int i = 0; i < 100; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{2});
-    take();
-  }
+  records.take_for(std::chrono::milliseconds{200});
   LULL_CUDA(cudaMemcpy(found.data(), device.stamped, total * sizeof(moments), cudaMemcpyDeviceToHost));
   for (int t = 0; t < treatments; ++t) {
     samples& into = out[static_cast<std::size_t>(t)];
@@ -99,23 +88,10 @@ std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
           static_cast<std::size_t>(t) * static_cast<std::size_t>(each) + static_cast<std::size_t>(b);
       moments const& when = found[index];
       add_moments(into, how, when, gap[index]);
-      if (t != static_cast<int>(treatment::worker)) continue;
-      auto const record = records.find(number[index]);
-      if (record == records.end() || record->second.blocks == 0) {
-        ++into.dropped;
-        continue;
-      }
-      add_record(into, when, record->second);
+      if (t == static_cast<int>(treatment::worker)) records.add_to(into, when, number[index]);
     }
   }
   return out;
-}
-
-double percentile(std::vector<double> values, double p) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  auto const rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(values.size())));
-  return values[std::min(values.size() - 1, rank == 0 ? 0 : rank - 1)];
 }
 
 }  // namespace lull::bench

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {
@@ -64,8 +64,5 @@ class bubble_bench {
  private:
   std::unique_ptr<device_state> state_;
 };
-
-/// Nearest-rank percentile, `p` in [0, 1]; sorts a copy. NaN of nothing.
-double percentile(std::vector<double> values, double p);
 
 }  // namespace lull::bench

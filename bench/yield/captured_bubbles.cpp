@@ -4,7 +4,6 @@
 #include <chrono>
 #include <random>
 #include <thread>
-#include <unordered_map>
 
 #include <lull/bench/yield/stage.hpp>
 #include <lull/host/cuda/check.hpp>
@@ -31,7 +30,7 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
   cudaStream_t const stream = device.trainer.get();
   auto const group = static_cast<std::size_t>(how.group);
   device.reserve(group);
-  side.take_bubbles();
+  bubble_records records{side};
   bare_edges edges{executor_of(side)};
   std::vector<cuda_graph> graphs;  // of a group of bubbles each, with the same gaps
   std::vector<std::uint64_t> gaps(group);
@@ -59,10 +58,6 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
 
   std::vector<moments> const none(group, moments::none());
   std::vector<std::vector<moments>> replayed;  // of the worker's treatment
-  std::unordered_map<std::uint64_t, bubble_record> records;
-  auto const take = [&] {
-    for (bubble_report const& one : side.take_bubbles()) records[one.record().bubble] = one.record();
-  };
   int const rounds = (how.bubbles + how.group - 1) / how.group;
   for (int round = -1; round < rounds; ++round) {  // one to warm up
     for (int t = 0; t < treatments; ++t) {
@@ -75,23 +70,13 @@ std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& sid
         for (std::size_t b = 0; b < group; ++b) add_moments(out[static_cast<std::size_t>(t)], how, found[b], gaps[b]);
       }
       if (t == static_cast<int>(treatment::worker)) replayed.push_back(std::move(found));
-      take();
+      records.take();
     }
   }
-  for (int i = 0; i < 50; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{2});
-    take();
-  }
+  records.take_for(std::chrono::milliseconds{100});
   samples& into = out[static_cast<std::size_t>(treatment::worker)];
   for (std::size_t round = 1; round < replayed.size(); ++round) {
-    for (std::size_t b = 0; b < group; ++b) {
-      auto const record = records.find(round * group + b + 1);
-      if (record == records.end() || record->second.blocks == 0) {
-        ++into.dropped;
-      } else {
-        add_record(into, replayed[round][b], record->second);
-      }
-    }
+    for (std::size_t b = 0; b < group; ++b) records.add_to(into, replayed[round][b], round * group + b + 1);
   }
   return out;
 }

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <CLI/CLI.hpp>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/bench/yield/bubbles.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 
@@ -87,17 +87,16 @@ class trainer_host {
 };
 
 void report(benchmark::State& state, std::string const& name, std::vector<double> const& values) {
-  state.counters[name + "_p50"] = bench::percentile(values, 0.5);
-  state.counters[name + "_p99"] = bench::percentile(values, 0.99);
-  state.counters[name + "_max"] = bench::percentile(values, 1);
+  state.counters[name + "_p50"] = quantile(values, 0.5);
+  state.counters[name + "_p99"] = quantile(values, 0.99);
+  state.counters[name + "_max"] = quantile(values, 1);
 }
 
 void measure(benchmark::State& state, plan const& what) {
-  runtime side{
-      {.executor = {.kind = executor_kind::cuda},
-       .tasks = {type_of<compute_task>()},
-       .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); },
-       .tuning = {.launch = what.launch}}};
+  runtime side{{.executor = {.kind = executor_kind::cuda},
+                .tasks = {type_of<compute_task>()},
+                .log = bench::log_line,
+                .tuning = {.launch = what.launch}}};
   device_array<float> const sink{side.memory(), 1};
   job work = side.submit(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "compute");
   trainer_host host{what.inside};
@@ -149,21 +148,18 @@ std::vector<plan> plans() {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  CLI::App app{
-      "What a bubble costs the trainer's host. Plans are chosen by --benchmark_filter, listed by "
-      "--benchmark_list_tests."};
+  bench::program here{"host_calls",
+                      "What a bubble costs the trainer's host. Plans are chosen by --benchmark_filter, listed by "
+                      "--benchmark_list_tests."};
   int connections = 0;
-  app.add_option("--connections", connections, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")->check(CLI::Range(0, 32));
-  CLI11_PARSE(app, argc, argv);
-  if (connections != 0)
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 1);  // before the first call
-  if (std::string const why = lull::why_no_cuda(0); !why.empty()) {
-    fprintf(stderr, "host_calls: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  for (plan const& each : plans()) {
-    auto const run = [each](benchmark::State& state) { measure(state, each); };
-    benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
-  }
-  benchmark::RunSpecifiedBenchmarks();
+  here.add_connections(connections);
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
+    for (plan const& each : plans()) {
+      auto const run = [each](benchmark::State& state) { measure(state, each); };
+      benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
+    }
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+  });
 }

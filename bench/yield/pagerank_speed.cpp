@@ -13,11 +13,13 @@
 #include <thread>
 #include <vector>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/bench/yield/bubbles.hpp>
+#include <lull/bench/guarded.hpp>
 #include <lull/graph/generate.hpp>
 #include <lull/graph/pagerank_arrays.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/statistics.hpp>
+#include <lull/host/runtime.hpp>
 
 namespace {
 
@@ -118,8 +120,8 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
   arrays.reset();
   std::vector<double> phase(Task::shape.steps);
   plain_ms(executor_of(side), what, given.sweeps, &phase);
-  double const plain_p50 = bench::percentile(plain, 0.5);
-  double const worker_p50 = bench::percentile(worker, 0.5);
+  double const plain_p50 = quantile(plain, 0.5);
+  double const worker_p50 = quantile(worker, 0.5);
   std::printf(
       "{\"kronecker\": %s, \"sweeps\": %llu, \"pairs\": %d, \"blocks\": %llu, \"plain_ms_per_sweep\": %.5f, "
       "\"worker_ms_per_sweep\": %.5f, "
@@ -128,10 +130,10 @@ void measure(std::string_view name, csr const& graph, arguments const& given) {
       "\"instance\": \"%s\", \"tile\": %u, \"threads\": %d, \"blocks_per_sm\": %d}\n",
       given.scale.c_str(), static_cast<unsigned long long>(given.sweeps), given.pairs,
       static_cast<unsigned long long>(executor_of(side).load(what.type.cuda, 0).blocks), plain_p50, worker_p50,
-      bench::percentile(plain, 0), bench::percentile(plain, 1), bench::percentile(worker, 0),
-      bench::percentile(worker, 1), plain_p50 / worker_p50, phase[Task::gather_step] / sweeps,
-      phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps, phase[Task::fold_step] / sweeps,
-      std::string{name}.c_str(), Task::tile, Task::shape.threads, Task::shape.blocks_per_sm);
+      quantile(plain, 0), quantile(plain, 1), quantile(worker, 0), quantile(worker, 1), plain_p50 / worker_p50,
+      phase[Task::gather_step] / sweeps, phase[Task::combine_step] / sweeps, phase[Task::settle_step] / sweeps,
+      phase[Task::fold_step] / sweeps, std::string{name}.c_str(), Task::tile, Task::shape.threads,
+      Task::shape.blocks_per_sm);
   std::fflush(stdout);
 }
 
@@ -155,27 +157,27 @@ constexpr instance instances[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (std::string const why = why_no_cuda(0); !why.empty()) {
-    std::fprintf(stderr, "pagerank_speed: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
-  arguments given;
-  if (argc > 1) given.scale = argv[1];
-  if (argc > 2) given.sweeps = std::strtoull(argv[2], nullptr, 10);
-  if (argc > 3) given.pairs = std::atoi(argv[3]);
-  if (argc > 4) given.grain = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
-  std::string_view const wanted = argc > 5 ? argv[5] : "shipped";
-  auto const is_wanted = [&](instance const& one) { return wanted == "all" || wanted == one.name; };
-  if (std::none_of(std::begin(instances), std::end(instances), is_wanted)) {
-    std::fprintf(stderr, "pagerank_speed: no instance %s; there are:", argv[5]);
-    for (instance const& one : instances) std::fprintf(stderr, " %s", one.name.data());
-    std::fprintf(stderr, " all\n");
-    return 2;
-  }
-  trainer::load();
-  csr const graph =
-      generate_kronecker({.scale = static_cast<unsigned>(std::strtoul(given.scale.c_str(), nullptr, 10)), .seed = 1});
-  for (instance const& one : instances) {
-    if (is_wanted(one)) one.measure(one.name, graph, given);
-  }
+  return bench::guarded("pagerank_speed", [&] {
+    bench::need_gpu();
+    arguments given;
+    if (argc > 1) given.scale = argv[1];
+    if (argc > 2) given.sweeps = std::strtoull(argv[2], nullptr, 10);
+    if (argc > 3) given.pairs = std::atoi(argv[3]);
+    if (argc > 4) given.grain = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
+    std::string_view const wanted = argc > 5 ? argv[5] : "shipped";
+    auto const is_wanted = [&](instance const& one) { return wanted == "all" || wanted == one.name; };
+    if (std::none_of(std::begin(instances), std::end(instances), is_wanted)) {
+      std::fprintf(stderr, "pagerank_speed: no instance %s; there are:", argv[5]);
+      for (instance const& one : instances) std::fprintf(stderr, " %s", one.name.data());
+      std::fprintf(stderr, " all\n");
+      return 2;
+    }
+    trainer::load();
+    csr const graph =
+        generate_kronecker({.scale = static_cast<unsigned>(std::strtoul(given.scale.c_str(), nullptr, 10)), .seed = 1});
+    for (instance const& one : instances) {
+      if (is_wanted(one)) one.measure(one.name, graph, given);
+    }
+    return 0;
+  });
 }

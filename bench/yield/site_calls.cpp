@@ -14,8 +14,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include <lull/apps/lull/statistics.hpp>
 #include <lull/host/array.hpp>
+#include <lull/host/measure/statistics.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/bench/yield/stage.hpp>
 
+#include <thread>
+
 #include <lull/host/cuda/check.hpp>
 
 namespace lull::bench {
@@ -8,11 +10,6 @@ namespace lull::bench {
 namespace {
 
 constexpr int gemm_size = 2048;
-
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw device_error{static_cast<int>(status), cublasGetStatusName(status), "cuBLAS", __FILE__};
-}
 
 }  // namespace
 
@@ -34,40 +31,16 @@ void bare_edges::capture_open(stream_handle stream) { opening_ = executor_.captu
 void bare_edges::capture_close(stream_handle stream) { executor_.capture_close(stream, gate_, ++value_, 0, opening_); }
 
 bubble_bench::device_state::device_state() {
-  check(cublasCreate(&cublas));
-  check(cublasSetStream(cublas, trainer.get()));
-  constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-  LULL_CUDA(cudaMalloc(&workspace, workspace_bytes));
-  check(cublasSetWorkspace(cublas, workspace, workspace_bytes));
-  for (int m = 0; m < 3; ++m) {
-    constexpr std::uint64_t count = std::uint64_t{gemm_size} * gemm_size;
-    LULL_CUDA(cudaMalloc(&matrices[m], count * 2));
-    trainer::fill_random_bf16(trainer.get(), matrices[m], count, static_cast<std::uint64_t>(m) * count);
-  }
-  product();
+  product.use_size(gemm_size);
+  product.enqueue();
   LULL_CUDA(cudaStreamSynchronize(trainer.get()));
-}
-
-bubble_bench::device_state::~device_state() {
-  cublasDestroy(cublas);
-  for (void* each : matrices) cudaFree(each);
-  cudaFree(workspace);
-  cudaFree(stamped);
 }
 
 void bubble_bench::device_state::reserve(std::size_t bubbles) {
   if (bubbles <= capacity) return;
-  cudaFree(stamped);
-  LULL_CUDA(cudaMalloc(reinterpret_cast<void**>(&stamped), bubbles * sizeof(moments)));
+  stamped_memory = device_buffer{bubbles * sizeof(moments)};
+  stamped = static_cast<moments*>(stamped_memory.get());
   capacity = bubbles;
-}
-
-void bubble_bench::device_state::product() {
-  float const one = 1;
-  float const zero = 0;
-  check(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, gemm_size, gemm_size, gemm_size, &one, matrices[0], CUDA_R_16BF,
-                     gemm_size, matrices[1], CUDA_R_16BF, gemm_size, &zero, matrices[2], CUDA_R_16BF, gemm_size,
-                     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
 }
 
 void bubble_bench::device_state::train(behind what, moments* when) {
@@ -80,7 +53,7 @@ void bubble_bench::device_state::train(behind what, moments* when) {
       break;
     }
     case behind::cublas_2048:
-      product();
+      product.enqueue();
       break;
   }
   trainer::stamp(trainer.get(), &when->done);
@@ -104,6 +77,27 @@ void add_record(samples& into, moments const& when, bubble_record const& record)
   into.start.push_back(us(record.opened_ns, record.last_in_ns));
   into.period.push_back(static_cast<double>(record.stay_ns) / 1e3 / static_cast<double>(record.chunks));
   into.lease_blocks += record.lease_blocks;
+}
+
+void bubble_records::take() {
+  for (bubble_report const& one : side_.take_bubbles()) records_[one.record().bubble] = one.record();
+}
+
+void bubble_records::take_for(std::chrono::milliseconds time) {
+  constexpr std::chrono::milliseconds step{2};
+  for (; time.count() > 0; time -= step) {
+    std::this_thread::sleep_for(step);
+    take();
+  }
+}
+
+void bubble_records::add_to(samples& into, moments const& when, std::uint64_t bubble) const {
+  auto const record = records_.find(bubble);
+  if (record == records_.end() || record->second.blocks == 0) {
+    ++into.dropped;
+  } else {
+    add_record(into, when, record->second);
+  }
 }
 
 }  // namespace lull::bench

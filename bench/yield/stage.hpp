@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 
-#include <cublas_v2.h>
-
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/blas.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {
@@ -58,26 +59,35 @@ struct bubble_bench::device_state {
   cuda_stream trainer{0};
   cuda_stream other{0};
   cuda_event fork;
-  cublasHandle_t cublas = nullptr;
-  void* matrices[3] = {};
-  void* workspace = nullptr;
+  trainer::square_products product{trainer.get()};
+  device_buffer stamped_memory;
   moments* stamped = nullptr;
   std::size_t capacity = 0;
 
   device_state();
-  ~device_state();
-  device_state(device_state const&) = delete;
-  device_state& operator=(device_state const&) = delete;
   void reserve(std::size_t bubbles);
   /// What stands behind a bubble, and the stamp of its end.
   void train(behind what, moments* when);
-
- private:
-  void product();
 };
 
 /// One bubble's figures, all but those of its record.
 void add_moments(samples& into, setting const& how, moments const& when, std::uint64_t gap_ns);
 void add_record(samples& into, moments const& when, bubble_record const& record);
+
+/// The records of a runtime's bubbles, by their numbers.
+class bubble_records {
+ public:
+  /// Drops what is told by now.
+  explicit bubble_records(runtime& side) : side_(side) { side_.take_bubbles(); }
+  void take();
+  /// … for about that long: the last ones are told late.
+  void take_for(std::chrono::milliseconds time);
+  /// Adds the record of that bubble, or counts that it was lost.
+  void add_to(samples& into, moments const& when, std::uint64_t bubble) const;
+
+ private:
+  runtime& side_;
+  std::unordered_map<std::uint64_t, bubble_record> records_;
+};
 
 }  // namespace lull::bench

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <CLI/CLI.hpp>
 
+#include <lull/bench/program.hpp>
 #include <lull/bench/side_work/endless_work.hpp>
 #include <lull/bench/yield/bubbles.hpp>
+#include <lull/host/measure/statistics.hpp>
 
 namespace {
 
@@ -37,7 +38,7 @@ struct plan {
   bool captured = false;
 };
 
-double at(std::vector<double> const& values, double p) { return bench::percentile(values, p); }
+double at(std::vector<double> const& values, double p) { return quantile(values, p); }
 
 /// A percentile and the order statistics between which that of the whole distribution lies with 95 %.
 struct bounded {
@@ -82,7 +83,7 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
       .executor = {.kind = executor_kind::cuda, .reserved_groups = with.reserved_groups, .closes = with.closes},
       .mode = runtime_mode::on,
       .tasks = types_of(what.task, with),
-      .log = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); },
+      .log = bench::log_line,
       .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead, .close = what.close}};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
@@ -157,11 +158,8 @@ std::vector<plan> plans() {
   return all;
 }
 
-/// What Google Benchmark left of the arguments.
-options parse(int argc, char** argv, CLI::App& app) {
-  options with;
-  std::string setter = "memory_operation";
-  std::string launch = "at_close";
+/// What Google Benchmark leaves of the arguments.
+void add_options(CLI::App& app, options& with) {
   app.add_option("--reserved-groups", with.reserved_groups, "groups of SMs kept off")->check(CLI::Range(0, 8));
   app.add_option("--blocks", with.work.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
   app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")
@@ -174,40 +172,44 @@ options parse(int argc, char** argv, CLI::App& app) {
   app.add_option("--leave", with.work.leave, "how their tiles are left")
       ->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
-  app.add_option("--setter", setter, "of the closing edge")->check(CLI::IsMember({"kernel", "memory_operation"}));
-  app.add_option("--launch", launch, "of the worker")->check(CLI::IsMember({"at_close", "at_open"}));
+  app.add_option_function<std::string>(
+         "--setter",
+         [&with](std::string const& setter) {
+           with.closes = setter == "kernel" ? edge_setter::kernel : edge_setter::memory_operation;
+         },
+         "of the closing edge")
+      ->check(CLI::IsMember({"kernel", "memory_operation"}));
+  app.add_option_function<std::string>(
+         "--launch",
+         [&with](std::string const& launch) {
+           with.launch = launch == "at_open" ? launch_time::at_open : launch_time::at_close;
+         },
+         "of the worker")
+      ->check(CLI::IsMember({"at_close", "at_open"}));
   app.add_option_function<int>(
-         "--armed-ahead", [&](int us) { with.armed_ahead = std::chrono::microseconds{us}; },
+         "--armed-ahead", [&with](int us) { with.armed_ahead = std::chrono::microseconds{us}; },
          "how long before its bubble a worker may wait; us")
       ->check(CLI::Range(0, 1'000'000));
   app.add_flag("--successor", with.work.successor, "a second job stands behind the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
-  app.parse(argc, argv);
-  if (setter == "kernel") with.closes = edge_setter::kernel;
-  if (launch == "at_open") with.launch = launch_time::at_open;
-  return with;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (std::string const why = lull::why_no_cuda(0); !why.empty()) {
-    fprintf(stderr, "yield_latency: NOT RUN: %s\n", why.c_str());
-    return 2;
-  }
   benchmark::Initialize(&argc, argv);
-  CLI::App app{
-      "What a bubble costs the training stream. Plans are chosen by --benchmark_filter, listed by "
-      "--benchmark_list_tests."};
+  bench::program here{"yield_latency",
+                      "What a bubble costs the training stream. Plans are chosen by --benchmark_filter, listed by "
+                      "--benchmark_list_tests."};
   options with;
-  try {
-    with = parse(argc, argv, app);
-  } catch (CLI::ParseError const& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
-  for (plan const& each : plans()) {
-    auto const run = [each, with](benchmark::State& state) { measure(state, each, with); };
-    benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
-  }
-  benchmark::RunSpecifiedBenchmarks();
+  add_options(here.app, with);
+  return here.run(argc, argv, [&] {
+    bench::need_gpu();
+    for (plan const& each : plans()) {
+      auto const run = [each, with](benchmark::State& state) { measure(state, each, with); };
+      benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
+    }
+    benchmark::RunSpecifiedBenchmarks();
+    return 0;
+  });
 }

@@ -26,11 +26,21 @@ MAY_INCLUDE = {
     "host/detail/": ["device/", "host/*", "host/cuda/", "host/govern/", "host/report/", "host/threads/"],
     "host/profile/": ["host/*", "host/detail/", "host/io/", "host/report/"],
     "host/solo/": ["device/", "host/*", "host/detail/", "host/io/", "host/task/"],
+    "host/measure/": [
+        "device/",
+        "host/*",
+        "host/detail/",
+        "host/io/",
+        "host/report/",
+        "host/solo/",
+        "host/task/",
+        "host/threads/",
+    ],
+    "host/measure/cuda/": ["device/", "host/*", "host/cuda/", "host/measure/", "host/task/"],
     "host/contract/": ["device/", "host/*", "host/io/", "host/solo/", "host/task/"],
     "graph/": TASK_SIDE,
     "tasks/": TASK_SIDE,
     "apps/": EVERYTHING,
-    "apps/lull/trainer/": ["device/", "host/*", "host/cuda/"],
     "apps/python/": ["host/lull.h"],
     "bench/": [*EVERYTHING, "docs/examples/"],
     "docs/": EVERYTHING,
@@ -42,7 +52,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDS_FOR_NVCC = "lull/tests/tasks/product/simulated_hopper.hpp"
 CUDA_HEADER = re.compile(r"^(cuda|cub|thrust/|cooperative_groups|nv/)")
 # Headers that may need the toolkit; the others compile where there is none (CMakeLists.txt beside this).
-NEEDS_TOOLKIT = ("host/cuda/", "host/cuda_graph/")
+NEEDS_TOOLKIT = ("host/cuda/", "host/cuda_graph/", "host/measure/cuda/")
 FOR_EACH_BUILD = ("device/", "host/", "graph/", "tasks/")
 
 
@@ -113,8 +123,9 @@ def findings_of(root, name):
         elif ".." in pathlib.PurePosixPath(target).parts:
             yield place + f"<{target}>: relative include"
         elif CUDA_HEADER.match(target) and name.suffix in (".hpp", ".cpp", ".h"):
-            if mine not in ("host/cuda/", "host/cuda_graph/", "apps/lull/trainer/", "bench/", "tests/"):
-                yield place + f"<{target}>: only host/cuda, host/cuda_graph and files for nvcc know CUDA's headers"
+            if mine not in (*NEEDS_TOOLKIT, "bench/", "tests/"):
+                knows = ", ".join(NEEDS_TOOLKIT)
+                yield place + f"<{target}>: only {knows} and files for nvcc know CUDA's headers"
 
 
 def check(root):

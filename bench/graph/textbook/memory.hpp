@@ -12,6 +12,7 @@
 #include <lull/graph/csr.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/timed_stream.hpp>
 
 namespace lull::bench {
 
@@ -85,29 +86,6 @@ class host_read_counts {
  private:
   device_array<Counts> device_;
   void* pinned_ = nullptr;
-};
-
-/// A stream and two events around what is enqueued on it.
-class timed_stream {
- public:
-  timed_stream() : stream_(0) {}
-
-  cudaStream_t get() const noexcept { return stream_.get(); }
-  /// Milliseconds of all that `enqueue` does on the stream. Blocks until it is done.
-  double ms(auto const& enqueue) {
-    LULL_CUDA(cudaEventRecord(begin_.get(), stream_.get()));
-    enqueue();
-    LULL_CUDA(cudaEventRecord(end_.get(), stream_.get()));
-    LULL_CUDA(cudaStreamSynchronize(stream_.get()));
-    float found = 0;
-    LULL_CUDA(cudaEventElapsedTime(&found, begin_.get(), end_.get()));
-    return static_cast<double>(found);
-  }
-
- private:
-  cuda_stream stream_;
-  cuda_event begin_;
-  cuda_event end_;
 };
 
 /// How many blocks of a kernel the current device runs at once.

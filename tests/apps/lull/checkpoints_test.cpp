@@ -16,11 +16,11 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/finish.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/safetensors_reader.hpp>
+#include <lull/host/measure/finish.hpp>
 #include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>

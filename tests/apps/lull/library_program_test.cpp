@@ -182,11 +182,11 @@ TEST_F(library_program, its_help_and_manual_tell_how_a_library_is_named) {
 TEST_F(library_program, completes_the_path_of_a_library_and_opens_none) {
   copied("libs/libcounting.so");
   std::ofstream{file("libs/libnone.txt")} << "";
-  EXPECT_EQ(ask("tasks --complete ./l", in_folder()).text, "./libs/\n");
-  EXPECT_EQ(ask("tasks --complete ./libs/l", in_folder()).text, "./libs/libcounting.so:\n");
-  EXPECT_EQ(ask("tasks --complete ./libs/libcounting.so:co", in_folder()).text, "");
-  EXPECT_EQ(ask("tasks --complete " LULL_LIBRARIES "/libthrows_when_loaded.so:a").text, "");
-  EXPECT_EQ(ask("tasks --complete compute:ite").text, "compute:items=\n");
+  EXPECT_EQ(ask("complete run --task ./l", in_folder()).text, "task\n./libs/\n");
+  EXPECT_EQ(ask("complete run --task ./libs/l", in_folder()).text, "task\n./libs/libcounting.so:\n");
+  EXPECT_EQ(ask("complete run --task ./libs/libcounting.so:co", in_folder()).text, "task\n");
+  EXPECT_EQ(ask("complete run --task " LULL_LIBRARIES "/libthrows_when_loaded.so:a").text, "task\n");
+  EXPECT_EQ(ask("complete run --task compute:ite").text, "task\ncompute:items=\n");
 }
 
 }  // namespace

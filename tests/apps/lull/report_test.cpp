@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <lull/apps/lull/report.hpp>
+#include <lull/apps/lull/report/report.hpp>
 
 namespace lull {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
 #include <lull/tests/support/log_lines.hpp>

@@ -16,10 +16,10 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
 

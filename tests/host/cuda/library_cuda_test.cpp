@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/library_loader.hpp>

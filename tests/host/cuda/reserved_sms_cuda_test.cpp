@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/lull.h>
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/reserved_sms.hpp>
 
 namespace lull {

@@ -11,12 +11,12 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/cuda/executor.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/cuda/pool_memory.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/report/bubble_summary.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>

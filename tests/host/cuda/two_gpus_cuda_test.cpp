@@ -12,8 +12,8 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
-#include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/host/cuda/owned.hpp>
+#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
 #include <lull/tests/support/within_time.hpp>
