@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/graph/edge_weights.hpp>
-#include <lull/graph/generate.hpp>
 #include <lull/graph/graph_input.hpp>
+#include <lull/graph/load/edge_weights.hpp>
+#include <lull/graph/load/generate.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <utility>

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <lull/graph/csr.hpp>
-#include <lull/graph/load.hpp>
+#include <lull/graph/csr/csr.hpp>
+#include <lull/graph/load/load.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/memory_need.hpp>
 #include <lull/host/task/options.hpp>

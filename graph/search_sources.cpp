@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <lull/graph/load/vertex_list.hpp>
 #include <lull/graph/search_sources.hpp>
-#include <lull/graph/vertex_list.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {

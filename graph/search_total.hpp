@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/graph/read_in_strips.hpp>
 #include <lull/host/executor.hpp>
 #include <mutex>

@@ -21,15 +21,15 @@
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/timed_chunks.hpp>
-#include <lull/graph/betweenness.hpp>
-#include <lull/graph/bfs.hpp>
-#include <lull/graph/bfs_together.hpp>
-#include <lull/graph/components.hpp>
-#include <lull/graph/graph_sgd.hpp>
-#include <lull/graph/kcore.hpp>
-#include <lull/graph/pagerank.hpp>
-#include <lull/graph/sssp.hpp>
-#include <lull/graph/triangles.hpp>
+#include <lull/graph/betweenness/betweenness.hpp>
+#include <lull/graph/bfs/bfs.hpp>
+#include <lull/graph/bfs/bfs_together.hpp>
+#include <lull/graph/components/components.hpp>
+#include <lull/graph/graph_sgd/graph_sgd.hpp>
+#include <lull/graph/kcore/kcore.hpp>
+#include <lull/graph/pagerank/pagerank.hpp>
+#include <lull/graph/sssp/sssp.hpp>
+#include <lull/graph/triangles/triangles.hpp>
 #include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <lull/apps/lull/trainer/kernels.hpp>
-#include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/pagerank/pagerank_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
 #include <lull/tasks/product/product_owner.hpp>

@@ -15,8 +15,8 @@
 
 #include <lull/apps/lull/trainer/kernels.hpp>
 #include <lull/bench/yield/bubbles.hpp>
-#include <lull/graph/generate.hpp>
-#include <lull/graph/pagerank_arrays.hpp>
+#include <lull/graph/load/generate.hpp>
+#include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/host/cuda/owned.hpp>
 
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/betweenness_arrays.hpp>
-#include <lull/graph/verify_betweenness.hpp>
+#include <lull/graph/betweenness/betweenness_arrays.hpp>
+#include <lull/graph/betweenness/verify_betweenness.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
+#include <lull/tests/graph/betweenness/small_betweenness.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/small_betweenness.hpp>
 
 namespace lull {
 

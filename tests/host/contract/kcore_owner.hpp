@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/kcore_arrays.hpp>
-#include <lull/graph/verify_kcore.hpp>
+#include <lull/graph/kcore/kcore_arrays.hpp>
+#include <lull/graph/kcore/verify_kcore.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
-#include <lull/tests/graph/small_kcore.hpp>
+#include <lull/tests/graph/kcore/small_kcore.hpp>
 
 namespace lull {
 

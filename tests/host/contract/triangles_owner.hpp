@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/triangles_arrays.hpp>
-#include <lull/graph/verify_triangles.hpp>
+#include <lull/graph/triangles/triangles_arrays.hpp>
+#include <lull/graph/triangles/verify_triangles.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/tests/graph/triangle_graphs.hpp>
