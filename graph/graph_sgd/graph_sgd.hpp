@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <lull/device/side_task.hpp>
-#include <lull/graph/graph_sgd/lanes.hpp>
 #include <lull/graph/graph_sgd/rating_blocks.hpp>
+#include <lull/graph/graph_sgd/row_threads.hpp>
 
 namespace lull {
 
@@ -53,7 +53,7 @@ template <std::uint32_t Factors>
 class graph_sgd {
   static constexpr std::uint32_t quads = Factors / 4;
   using quad = detail::quad;
-  using lanes = detail::row_lanes<quads>;
+  using row_of_threads = detail::row_threads<quads>;
 
   /// Of a block.
   struct storage {
@@ -85,7 +85,7 @@ class graph_sgd {
 
   LULL_HD void operator()(chunk c, auto const& team) const noexcept {
     point const here = point_of(c.at.round);
-    lanes const row{team.rank(), team.size()};
+    row_of_threads const row{team.rank(), team.size()};
     if (here.phase < model.phases) {
       learn(here, c, row, static_cast<storage*>(team.shared()));
     } else if (here.phase == model.phases) {
@@ -136,17 +136,17 @@ class graph_sgd {
     return (a.at[0] * b.at[0] + a.at[1] * b.at[1]) + (a.at[2] * b.at[2] + a.at[3] * b.at[3]);
   }
 
-  /// Collective. Calls visit(item, whether it is of the chunk) on each row of lanes for its items; a warp's rows go
-  /// through it together, as row_lanes wants it: on a GPU a team has just as many rows as are used.
-  LULL_HD static void for_each_row(chunk const& c, lanes const& row, auto const& visit) noexcept {
+  /// Collective. Calls visit(item, whether it is of the chunk) on each row of threads for its items; a warp's rows go
+  /// through it together, as row_threads wants it: on a GPU a team has just as many rows as are used.
+  LULL_HD static void for_each_row(chunk const& c, row_of_threads const& row, auto const& visit) noexcept {
     std::uint32_t const rows = row.rows() < max_rows ? row.rows() : max_rows;
     if (row.row() >= rows) return;
     for (std::uint64_t at = c.begin; at < c.end; at += rows) visit(at + row.row(), at + row.row() < c.end);
   }
 
-  /// Collective. A block after the other for each row of lanes. All threads of a warp go through the same loops, as far
-  /// as the longest of its blocks reaches.
-  LULL_HD void learn(point here, chunk const& c, lanes const& row, storage* blocks) const noexcept {
+  /// Collective. A block after the other for each row of threads. All threads of a warp go through the same loops, as
+  /// far as the longest of its blocks reaches.
+  LULL_HD void learn(point here, chunk const& c, row_of_threads const& row, storage* blocks) const noexcept {
     std::uint64_t const first = phase_in(here.epoch, here.phase, model.phases) * std::uint64_t{model.groups};
     float const rate = model.rate / (1 + model.decay * static_cast<float>(here.epoch));
     for_each_row(c, row, [&, *this](std::uint64_t group, bool there) {
@@ -154,41 +154,42 @@ class graph_sgd {
       std::uint64_t const begin = there ? model.begins[first + group] : 0;
       auto const count = there ? static_cast<std::uint32_t>(model.begins[first + group + 1] - begin) : 0;
       double const before = there && here.phase != 0 ? model.square[group] : 0;
-      std::uint32_t const most = lanes::most(count);
-      fetch(mine, model.ordered + begin, count, most, row);
-      double const square = descend(mine, count, most, rate, row);
-      store(mine, count, most, row);
-      if (there && row.lane() == 0) model.square[group] = before + square;
-      lanes::sync();  // all have read what the next block will overwrite
+      std::uint32_t const max_count = row_of_threads::max(count);
+      fetch(mine, model.ordered + begin, count, max_count, row);
+      double const square = descend(mine, count, max_count, rate, row);
+      store(mine, count, max_count, row);
+      if (there && row.rank() == 0) model.square[group] = before + square;
+      row_of_threads::sync();  // all have read what the next block will overwrite
     });
   }
 
-  LULL_HD void fetch(storage& to, placed_rating const* from, std::uint32_t count, std::uint32_t most,
-                     lanes const& row) const noexcept {
-    for (std::uint32_t at = row.lane(); at < count; at += row.width()) lanes::fetch(&to.given[at], from + at);
-    lanes::await_fetched();
-    lanes::sync();
+  LULL_HD void fetch(storage& to, placed_rating const* from, std::uint32_t count, std::uint32_t max_count,
+                     row_of_threads const& row) const noexcept {
+    for (std::uint32_t at = row.rank(); at < count; at += row.width()) row_of_threads::fetch(&to.given[at], from + at);
+    row_of_threads::await_fetched();
+    row_of_threads::sync();
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-    for (std::uint32_t at = 0; at < most; ++at) {
+    for (std::uint32_t at = 0; at < max_count; ++at) {
       bool const there = at < count;
       placed_rating const given = to.given[there ? at : 0];
-      for (std::uint32_t q = row.lane(); q < quads; q += row.width()) {
-        lanes::fetch(&to.user[at][q], user_row(there ? given.user : 0) + q, there && given.user_place == at);
-        lanes::fetch(&to.item[at][q], item_row(there ? given.item : 0) + q, there && given.item_place == at);
+      for (std::uint32_t q = row.rank(); q < quads; q += row.width()) {
+        row_of_threads::fetch(&to.user[at][q], user_row(there ? given.user : 0) + q, there && given.user_place == at);
+        row_of_threads::fetch(&to.item[at][q], item_row(there ? given.item : 0) + q, there && given.item_place == at);
       }
     }
-    lanes::await_fetched();  // each thread reads those quads alone that it fetched
+    row_of_threads::await_fetched();  // each thread reads those quads alone that it fetched
   }
 
-  LULL_HD void store(storage const& from, std::uint32_t count, std::uint32_t most, lanes const& row) const noexcept {
+  LULL_HD void store(storage const& from, std::uint32_t count, std::uint32_t max_count,
+                     row_of_threads const& row) const noexcept {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-    for (std::uint32_t at = 0; at < most; ++at) {
+    for (std::uint32_t at = 0; at < max_count; ++at) {
       placed_rating const given = from.given[at];
-      for (std::uint32_t q = row.lane(); q < quads; q += row.width()) {
+      for (std::uint32_t q = row.rank(); q < quads; q += row.width()) {
         quad const user = from.user[at][q];  // loaded in any case: a store alone needs no branch
         quad const item = from.item[at][q];
         if (at < count && given.user_place == at) user_row(given.user)[q] = user;
@@ -198,31 +199,31 @@ class graph_sgd {
   }
 
   /// The sum of squared errors. An item's factors stay in registers for all its ratings: they are neighbours.
-  LULL_HD double descend(storage& mine, std::uint32_t count, std::uint32_t most, float rate,
-                         lanes const& row) const noexcept {
-    constexpr std::uint32_t each = lanes::quads_each();
-    std::uint32_t const lane = row.lane();
+  LULL_HD double descend(storage& mine, std::uint32_t count, std::uint32_t max_count, float rate,
+                         row_of_threads const& row) const noexcept {
+    constexpr std::uint32_t each = row_of_threads::quads_each();
+    std::uint32_t const rank = row.rank();
     double square = 0;
     quad q[each]{};
     // What a rating needs is loaded while the one before it is worked on.
     placed_rating next = count != 0 ? mine.given[0] : placed_rating{};
     quad next_user[each];
-    for (std::uint32_t i = 0; i < each; ++i) next_user[i] = mine.user[next.user_place][lane + i];
-    for (std::uint32_t at = 0; at < most; ++at) {
+    for (std::uint32_t i = 0; i < each; ++i) next_user[i] = mine.user[next.user_place][rank + i];
+    for (std::uint32_t at = 0; at < max_count; ++at) {
       bool const there = at < count;
       placed_rating const given = next;
       next = at + 1 < count ? mine.given[at + 1] : placed_rating{};
       if (there && given.item_place == at) {
-        for (std::uint32_t i = 0; i < each; ++i) q[i] = mine.item[at][lane + i];
+        for (std::uint32_t i = 0; i < each; ++i) q[i] = mine.item[at][rank + i];
       }
       quad p[each];
       float dot[each];
       for (std::uint32_t i = 0; i < each; ++i) {
         p[i] = next_user[i];
-        next_user[i] = mine.user[next.user_place][lane + i];
+        next_user[i] = mine.user[next.user_place][rank + i];
         dot[i] = product(p[i], q[i]);
       }
-      float const guess = model.mean + lanes::sum(dot);  // collective, so it stands before `there` is asked
+      float const guess = model.mean + row_of_threads::sum(dot);  // collective, so it stands before `there` is asked
       float const error = there ? given.value - guess : 0;
       square += double{error} * double{error};
       for (std::uint32_t i = 0; i < each; ++i) {
@@ -233,8 +234,8 @@ class graph_sgd {
           q[i].at[f] = item + rate * (error * user - model.l2 * item);
         }
         if (there) {
-          mine.user[given.user_place][lane + i] = p[i];
-          mine.item[given.item_place][lane + i] = q[i];
+          mine.user[given.user_place][rank + i] = p[i];
+          mine.item[given.item_place][rank + i] = q[i];
         }
         if (next.user_place == given.user_place) next_user[i] = p[i];
       }
@@ -242,41 +243,42 @@ class graph_sgd {
     return square;
   }
 
-  /// Collective. An item for each row of lanes.
-  LULL_HD void judge(chunk const& c, lanes const& row) const noexcept {
+  /// Collective. An item for each row of threads.
+  LULL_HD void judge(chunk const& c, row_of_threads const& row) const noexcept {
     for_each_row(c, row, [&, *this](std::uint64_t which, bool there) {
       std::uint64_t const begin = there ? which * judged : 0;
       std::uint64_t const left = model.held_out_count - begin;
       double square = 0;
       for (std::uint32_t first = 0; first < judged; first += at_once) {
         float wanted[at_once];
-        float dot[at_once][lanes::quads_each()];
+        float dot[at_once][row_of_threads::quads_each()];
         for (std::uint32_t i = 0; i < at_once; ++i) {
           rating const given = model.held_out[first + i < left ? begin + first + i : 0];
           wanted[i] = given.value - model.mean;
-          for (std::uint32_t q = 0; q < lanes::quads_each(); ++q)
-            dot[i][q] = product(user_row(given.user)[row.lane() + q], item_row(given.item)[row.lane() + q]);
+          for (std::uint32_t q = 0; q < row_of_threads::quads_each(); ++q)
+            dot[i][q] = product(user_row(given.user)[row.rank() + q], item_row(given.item)[row.rank() + q]);
         }
         for (std::uint32_t i = 0; i < at_once; ++i) {
-          float const error = wanted[i] - lanes::sum(dot[i]);  // collective, so it stands before `left` is asked
+          float const error =
+              wanted[i] - row_of_threads::sum(dot[i]);  // collective, so it stands before `left` is asked
           if (first + i < left) square += double{error} * double{error};
         }
       }
-      if (there && row.lane() == 0) model.held_out_square[which] = square;
+      if (there && row.rank() == 0) model.held_out_square[which] = square;
     });
   }
 
-  /// Collective. An item for each row of lanes.
-  LULL_HD void fold_up(chunk const& c, lanes const& row) const noexcept {
+  /// Collective. An item for each row of threads.
+  LULL_HD void fold_up(chunk const& c, row_of_threads const& row) const noexcept {
     for_each_row(c, row, [&, *this](std::uint64_t which, bool there) {
       std::uint64_t const begin = there ? which * fold : 0;
       std::uint64_t const end = begin + fold < judged_items() ? begin + fold : judged_items();
-      double part[lanes::quads_each()]{};
-      for (std::uint32_t q = 0; q < lanes::quads_each(); ++q) {
-        for (std::uint64_t at = begin + row.lane() + q; at < end; at += quads) part[q] += model.held_out_square[at];
+      double part[row_of_threads::quads_each()]{};
+      for (std::uint32_t q = 0; q < row_of_threads::quads_each(); ++q) {
+        for (std::uint64_t at = begin + row.rank() + q; at < end; at += quads) part[q] += model.held_out_square[at];
       }
-      double const square = lanes::sum(part);
-      if (there && row.lane() == 0) model.folded[which] = square;
+      double const square = row_of_threads::sum(part);
+      if (there && row.rank() == 0) model.folded[which] = square;
     });
   }
 

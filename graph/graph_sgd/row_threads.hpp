@@ -18,11 +18,11 @@ struct alignas(16) quad {
 /// Threads of a team that work on a row of `Quads` together, a quad each, while others of their warp work on another
 /// row; on a CPU each thread works on a row alone. Neighbours in rank. Quads is a power of two, at most 32.
 template <std::uint32_t Quads>
-class row_lanes {
+class row_threads {
   static_assert(Quads >= 1 && Quads <= 32 && (Quads & (Quads - 1)) == 0);
 
  public:
-  LULL_HD row_lanes(int rank, int size) noexcept
+  LULL_HD row_threads(int rank, int size) noexcept
       : rank_(static_cast<std::uint32_t>(rank)), size_(static_cast<std::uint32_t>(size)) {}
 
   /// Of a row's quads, those of a thread.
@@ -38,7 +38,7 @@ class row_lanes {
 
   LULL_HD std::uint32_t rows() const noexcept { return size_ / width(); }  // at a time
   LULL_HD std::uint32_t row() const noexcept { return rank_ / width(); }
-  LULL_HD std::uint32_t lane() const noexcept { return rank_ % width(); }
+  LULL_HD std::uint32_t rank() const noexcept { return rank_ % width(); }  // in its row
 
   // Collective, of all threads of a warp, whichever rows they work on. Were it of a row's alone, the warp would go
   // through its rows one after the other.
@@ -51,7 +51,7 @@ class row_lanes {
   }
 
   /// The greatest of the numbers that threads bring which go through the same code: on a GPU those of a warp.
-  LULL_HD static std::uint32_t most(std::uint32_t count) noexcept {
+  LULL_HD static std::uint32_t max(std::uint32_t count) noexcept {
 #if defined(__CUDA_ARCH__)
     return __reduce_max_sync(~0U, count);
 #else
