@@ -19,9 +19,7 @@ void for_each_at(std::uint64_t length, unsigned threads, Work const& work) {
                         [&](std::size_t part) {
                           auto const begin = part * range_length;
                           auto const end = std::min(begin + range_length, length);
-                          for (auto at = begin; at < end; ++at) {
-                            work(at);
-                          }
+                          for (auto at = begin; at < end; ++at) work(at);
                         });
 }
 
@@ -34,17 +32,12 @@ template <class Degree>
 host_array<std::uint32_t> falling(std::span<Degree const> degrees) {
   constexpr std::uint64_t high = 1ULL << 16;
   std::vector<std::uint64_t> ends(high + 1);  // of the places of this degree and of higher ones; `high`: or more
-  for (std::uint64_t const degree : degrees) {
-    ++ends[std::min(degree, high)];
-  }
-  for (auto degree = high; degree > 0; --degree) {
-    ends[degree - 1] += ends[degree];
-  }
+  for (std::uint64_t const degree : degrees) ++ends[std::min(degree, high)];
+  for (auto degree = high; degree > 0; --degree) ends[degree - 1] += ends[degree];
   auto const compared = static_cast<std::ptrdiff_t>(ends[high]);
   host_array<std::uint32_t> places(degrees.size());
-  for (auto place = static_cast<std::uint32_t>(degrees.size()); place-- > 0;) {
+  for (auto place = static_cast<std::uint32_t>(degrees.size()); place-- > 0;)
     places[--ends[std::min<std::uint64_t>(degrees[place], high)]] = place;
-  }
   std::stable_sort(places.begin(), places.begin() + compared,
                    [&](std::uint32_t a, std::uint32_t b) { return degrees[a] > degrees[b]; });
   return places;

@@ -55,9 +55,7 @@ void visit(edge_list::block const& block, See const& see) {
     auto const weight = Weighted ? block.weights[at] : 0.0F;
     see(source, target, weight);
     if constexpr (Mirrored != mirror::none) {
-      if (Mirrored == mirror::all || source != target) {
-        see(target, source, weight);
-      }
+      if (Mirrored == mirror::all || source != target) see(target, source, weight);
     }
   }
 }
@@ -72,9 +70,7 @@ void make_part(buckets const& split, std::span<edge_list::block const> blocks, p
   // begins[b + 1] held the size of bucket b; now it holds its beginning, which filling moves to its end: the
   // beginning of bucket b + 1. The same trick makes the offsets below.
   std::uint32_t edges = 0;
-  for (std::uint32_t bucket = 0; bucket < split.count(); ++bucket) {
-    edges += std::exchange(begins[bucket + 1], edges);
-  }
+  for (std::uint32_t bucket = 0; bucket < split.count(); ++bucket) edges += std::exchange(begins[bucket + 1], edges);
   auto* const sources = all.sources.data() + made.first;
   auto* const targets = all.targets.data() + made.first;
   auto* const weights = all.weights.data() + (Weighted ? made.first : 0);
@@ -84,9 +80,7 @@ void make_part(buckets const& split, std::span<edge_list::block const> blocks, p
       auto const at = begins[bucket + 1]++;
       sources[at] = static_cast<std::uint16_t>(source - split.first_vertex(bucket));
       targets[at] = target;
-      if constexpr (Weighted) {
-        weights[at] = weight;
-      }
+      if constexpr (Weighted) weights[at] = weight;
     });
   }
 }
@@ -121,18 +115,14 @@ void fill_bucket(csr& graph, buckets const& split, std::uint32_t bucket, std::ui
     }
   };
   visit_edges([ends, sources = all.sources.data()](std::uint64_t at) { ++ends[sources[at]]; });
-  for (std::uint32_t vertex = 0; vertex < vertices; ++vertex) {
-    begin += std::exchange(ends[vertex], begin);
-  }
+  for (std::uint32_t vertex = 0; vertex < vertices; ++vertex) begin += std::exchange(ends[vertex], begin);
   auto* const targets = graph.targets.data();
   auto* const weights = graph.weights.data();
   bool const weighted = !all.weights.empty();
   visit_edges([&](std::uint64_t at) {
     auto const to = ends[all.sources[at]]++;
     targets[to] = all.targets[at];
-    if (weighted) {
-      weights[to] = all.weights[at];
-    }
+    if (weighted) weights[to] = all.weights[at];
   });
 }
 
@@ -144,9 +134,8 @@ csr make(edge_supply& supply, std::uint32_t vertices, unsigned threads) {
   std::uint64_t max_edges = 0;
   for (std::size_t at = 0; at < parts.size(); ++at) {
     parts[at].first = max_edges;
-    for (auto each = groups[at]; each < groups[at + 1]; ++each) {
+    for (auto each = groups[at]; each < groups[at + 1]; ++each)
       max_edges += supply.max_edges[each] * (Mirrored == mirror::none ? 1 : 2);
-    }
   }
   bucketed_edges all;
   all.sources.resize(max_edges);
@@ -168,13 +157,10 @@ csr make(edge_supply& supply, std::uint32_t vertices, unsigned threads) {
 
   std::vector<std::uint64_t> begins(split.count() + 1ULL, 0);
   for (auto const& part : parts) {
-    for (std::uint32_t bucket = 0; bucket < split.count(); ++bucket) {
+    for (std::uint32_t bucket = 0; bucket < split.count(); ++bucket)
       begins[bucket + 1] += part.begins[bucket + 1] - part.begins[bucket];
-    }
   }
-  for (std::uint32_t bucket = 0; bucket < split.count(); ++bucket) {
-    begins[bucket + 1] += begins[bucket];
-  }
+  for (std::uint32_t bucket = 0; bucket < split.count(); ++bucket) begins[bucket + 1] += begins[bucket];
   csr graph;
   graph.offsets.resize(std::uint64_t{vertices} + 1);
   graph.offsets[0] = 0;

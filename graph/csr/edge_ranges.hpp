@@ -35,9 +35,7 @@ void visit_part(csr const& graph, std::size_t part, See const& see) {
   auto const end = std::min(begin + part_edges, graph.edges());
   auto row = row_of(graph, begin);
   for (auto edge = begin; edge < end; ++edge) {
-    while (edge >= graph.offsets[row + 1ULL]) {
-      ++row;
-    }
+    while (edge >= graph.offsets[row + 1ULL]) ++row;
     see(row, edge);
   }
 }
@@ -50,9 +48,7 @@ void visit_rows_of_part(csr const& graph, std::size_t part, See const& see) {
   auto const end = std::min(begin + part_edges, graph.edges());
   auto const first = std::lower_bound(graph.offsets.begin(), graph.offsets.end() - 1, begin);
   auto row = static_cast<std::uint32_t>(first - graph.offsets.begin());
-  for (; row < graph.vertices() && graph.offsets[row] < end; ++row) {
-    see(row);
-  }
+  for (; row < graph.vertices() && graph.offsets[row] < end; ++row) see(row);
 }
 
 }  // namespace lull::detail

@@ -13,9 +13,8 @@ namespace {
 
 host_array<std::uint64_t> all_degrees(csr const& graph, unsigned threads) {
   auto degrees = in_degrees(graph, threads);
-  for (std::size_t vertex = 0; vertex < degrees.size(); ++vertex) {
+  for (std::size_t vertex = 0; vertex < degrees.size(); ++vertex)
     degrees[vertex] += graph.offsets[vertex + 1] - graph.offsets[vertex];
-  }
   return degrees;
 }
 
@@ -55,9 +54,7 @@ csr simplified(csr graph, unsigned threads) {
       made.offsets[row + 1ULL] = static_cast<std::uint64_t>(std::unique(begin, end) - begin);
     });
   });
-  for (std::size_t row = 1; row < made.offsets.size(); ++row) {
-    made.offsets[row] += made.offsets[row - 1];
-  }
+  for (std::size_t row = 1; row < made.offsets.size(); ++row) made.offsets[row] += made.offsets[row - 1];
   made.targets.resize(made.offsets.back());
   detail::for_each_part(parts, threads, [&](std::size_t part) {
     detail::visit_rows_of_part(graph, part, [&](std::uint32_t row) {
@@ -75,9 +72,7 @@ oriented_graph orient(csr const& graph, unsigned threads) {
   oriented_graph made;
   made.vertex = by_falling_degree(all_degrees(graph, threads));
   host_array<std::uint32_t> number(made.vertex.size());
-  for (std::uint32_t at = 0; at < number.size(); ++at) {
-    number[made.vertex[at]] = at;
-  }
+  for (std::uint32_t at = 0; at < number.size(); ++at) number[made.vertex[at]] = at;
   made.rows = simplified(falling_edges(graph, std::move(number), threads), threads);
   return made;
 }

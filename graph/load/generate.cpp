@@ -23,17 +23,14 @@ constexpr std::uint64_t vertex_stream = 1;
 
 void check(generate_options const& options) {
   auto const refuse = [](std::string const& message) { throw usage_error("generating a graph: " + message); };
-  if (options.scale < 1 || options.scale > max_scale) {
+  if (options.scale < 1 || options.scale > max_scale)
     refuse("scale " + std::to_string(options.scale) + " is outside 1 to " + std::to_string(max_scale));
-  }
-  if (options.edge_factor < 1 || options.edge_factor > max_edge_factor) {
+  if (options.edge_factor < 1 || options.edge_factor > max_edge_factor)
     refuse("edge factor " + std::to_string(options.edge_factor) + " is outside 1 to " +
            std::to_string(max_edge_factor));
-  }
   auto const edges = (2ULL * options.edge_factor) << options.scale;
-  if (edges > max_edges) {
+  if (edges > max_edges)
     refuse(std::to_string(edges) + " edges, but at most " + std::to_string(max_edges) + " are made");
-  }
 }
 
 /// A permutation of the vertices, each as likely as any other (Fisher and Yates).
@@ -66,9 +63,7 @@ edge kronecker_edge(counter_random const& random, std::uint64_t index, unsigned 
   for (unsigned draw = 0; draw < draws; ++draw) {
     auto const bits = random.at(index * draws + draw);
     descend(static_cast<std::uint32_t>(bits >> 32), made);
-    if (2 * draw + 1 < scale) {
-      descend(static_cast<std::uint32_t>(bits), made);
-    }
+    if (2 * draw + 1 < scale) descend(static_cast<std::uint32_t>(bits), made);
   }
   return made;
 }
@@ -83,15 +78,12 @@ template <class Make, class Renumber>
 csr generate(generate_options const& options, Make const& make, Renumber const& renumber) {
   auto const edges = std::uint64_t{options.edge_factor} << options.scale;
   edge_supply supply;
-  for (std::uint64_t begin = 0; begin < edges; begin += block_edges) {
+  for (std::uint64_t begin = 0; begin < edges; begin += block_edges)
     supply.max_edges.push_back(std::min(block_edges, edges - begin));
-  }
   supply.make = [&](std::size_t part, edge_list::block& block) {
     auto const begin = part * block_edges;
     block.edges.resize(std::min(block_edges, edges - begin));
-    for (std::uint64_t at = 0; at < block.edges.size(); ++at) {
-      block.edges[at] = make(begin + at);
-    }
+    for (std::uint64_t at = 0; at < block.edges.size(); ++at) block.edges[at] = make(begin + at);
     renumber(block.edges);
   };
   return make_csr(std::move(supply), 1U << options.scale, mirror::all, options.threads);
@@ -139,10 +131,9 @@ csr generate_uniform(generate_options const& options) {
 }
 
 csr generate_grid(std::uint32_t side, unsigned threads) {
-  if (side < 2 || side > max_side) {
+  if (side < 2 || side > max_side)
     throw usage_error("generating a graph: a side of " + std::to_string(side) + " vertices is outside 2 to " +
                       std::to_string(max_side));
-  }
   return within_memory("a side of " + std::to_string(side) + " vertices", [&] {
     csr made;
     made.offsets.resize(std::size_t{side} * side + 1);

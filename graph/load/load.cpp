@@ -75,9 +75,8 @@ class body_reader {
     text_block text;
     std::shared_ptr<edge_room> room;
     while (auto* const piece = take(text)) {
-      if (!room || room->filled + edge_room::edges_at_once > edge_room::size) {
+      if (!room || room->filled + edge_room::edges_at_once > edge_room::size)
         room = std::make_shared<edge_room>(grammar_.weighted);
-      }
       piece->room = room;
       piece->first = room->filled;
       auto parsed = parse_lines(grammar_, text.text(), room->edges.data() + room->filled,
@@ -95,9 +94,7 @@ class body_reader {
   piece* take(text_block& text) {
     std::scoped_lock const guard{lock_};
     try {
-      if (stop_ || !source_.next(text)) {
-        return nullptr;
-      }
+      if (stop_ || !source_.next(text)) return nullptr;
     } catch (text_error const& fault) {
       stop_ = true;
       pieces_.emplace_back().parsed.fault = line_fault{0, fault.what()};
@@ -123,26 +120,20 @@ std::uint64_t count(std::string const& path, graph_header const& header, std::ui
   std::uint64_t entries = 0;
   auto line = header.lines;
   for (auto const& [parsed, room, first] : pieces) {
-    if (parsed.fault) {
+    if (parsed.fault)
       throw input_error(path, parsed.fault->line == 0 ? 0 : line + parsed.fault->line, parsed.fault->message);
-    }
     line += parsed.lines;
     entries += parsed.edges;
-    if (parsed.edges != 0) {
-      vertices = std::max(vertices, parsed.highest + std::uint64_t{1});
-    }
+    if (parsed.edges != 0) vertices = std::max(vertices, parsed.highest + std::uint64_t{1});
   }
   if (header.declares && entries != header.entries) {
     throw input_error(path, header.line,
                       "declares " + std::to_string(header.entries) + " entries, but the file holds " +
                           (entries > header.entries ? "more" : std::to_string(entries)));
   }
-  if (entries > max_entries) {
+  if (entries > max_entries)
     throw input_error(path, 0, "holds more edges than the limit max_edges = " + std::to_string(max_entries));
-  }
-  if (entries == 0) {
-    throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
-  }
+  if (entries == 0) throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
   return entries;
 }
 
@@ -187,10 +178,9 @@ csr load(std::string const& path, load_options const& options) {
 }  // namespace
 
 csr load_graph(std::string const& path, load_options const& options) {
-  if (options.vertices > std::min(options.max_vertices, max_csr_vertices)) {
+  if (options.vertices > std::min(options.max_vertices, max_csr_vertices))
     throw usage_error("load_options: vertices = " + std::to_string(options.vertices) +
                       " is over max_vertices, or over " + std::to_string(max_csr_vertices));
-  }
   try {
     return load(path, options);
   } catch (std::bad_alloc const&) {

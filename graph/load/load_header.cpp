@@ -17,9 +17,7 @@ class header_lines {
   std::vector<std::string_view> next(std::string const& wanted, IsComment const& is_comment) {
     for (;;) {
       auto words = split_words(next_line(wanted));
-      if (!words.empty() && !is_comment(words[0])) {
-        return words;
-      }
+      if (!words.empty() && !is_comment(words[0])) return words;
     }
   }
 
@@ -35,12 +33,8 @@ class header_lines {
     line_ = rest.substr(0, rest.find('\n'));
     at_ += line_.size() + 1;
     ++number_;
-    if (line_.size() > max_line_bytes) {
-      refuse("a line of more than " + std::to_string(max_line_bytes) + " bytes");
-    }
-    if (line_.find('\0') != std::string_view::npos) {
-      refuse("a NUL byte: this is not a text file");
-    }
+    if (line_.size() > max_line_bytes) refuse("a line of more than " + std::to_string(max_line_bytes) + " bytes");
+    if (line_.find('\0') != std::string_view::npos) refuse("a NUL byte: this is not a text file");
     return line_;
   }
 
@@ -63,26 +57,20 @@ class header_lines {
 
 std::uint64_t count_or_refuse(header_lines const& lines, std::string_view word, char const* what) {
   auto const [number, fault] = read_number(word);
-  if (!fault.empty()) {
-    lines.refuse(std::string{"the number of "} + what + " " + fault);
-  }
+  if (!fault.empty()) lines.refuse(std::string{"the number of "} + what + " " + fault);
   return number;
 }
 
 /// Holds what was declared against the limits, before a byte is allocated for it.
 void declare(header_lines const& lines, graph_header& header, std::uint64_t vertices, std::uint64_t entries,
              load_options const& options) {
-  if (vertices > std::min(options.max_vertices, max_csr_vertices)) {
+  if (vertices > std::min(options.max_vertices, max_csr_vertices))
     lines.refuse("declares " + std::to_string(vertices) + " vertices, over the limit max_vertices = " +
                  std::to_string(std::min(options.max_vertices, max_csr_vertices)));
-  }
-  if (entries > options.max_edges / (header.mirrored == mirror::none ? 1 : 2)) {
+  if (entries > options.max_edges / (header.mirrored == mirror::none ? 1 : 2))
     lines.refuse("declares " + std::to_string(entries) +
                  " entries, over the limit max_edges = " + std::to_string(options.max_edges));
-  }
-  if (vertices == 0 || entries == 0) {
-    lines.refuse("declares a graph without edges");
-  }
+  if (vertices == 0 || entries == 0) lines.refuse("declares a graph without edges");
   header.declares = true;
   header.vertices = vertices;
   header.entries = entries;
@@ -95,33 +83,22 @@ void declare(header_lines const& lines, graph_header& header, std::uint64_t vert
 
 std::string lower(std::string_view word) {
   std::string small{word};
-  for (char& byte : small) {
-    byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-  }
+  for (char& byte : small) byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
   return small;
 }
 
 void read_matrix_market(header_lines& lines, graph_header& header, load_options const& options) {
   std::string const wanted = "`%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric`";
   auto const banner = split_words(lines.next_line(wanted));
-  if (banner.size() != 5 || banner[0] != "%%MatrixMarket" || lower(banner[1]) != "matrix") {
-    lines.refuse_line(wanted);
-  }
+  if (banner.size() != 5 || banner[0] != "%%MatrixMarket" || lower(banner[1]) != "matrix") lines.refuse_line(wanted);
   auto const layout = lower(banner[2]);
   auto const field = lower(banner[3]);
   auto const symmetry = lower(banner[4]);
-  if (layout == "array") {
-    lines.refuse("a dense matrix (`array`) is not read as a graph; write it as `coordinate`");
-  }
-  if (layout != "coordinate") {
-    lines.refuse_line(wanted);
-  }
-  if (field == "complex") {
-    lines.refuse("complex weights are not supported; pattern, real and integer are");
-  }
-  if (symmetry == "skew-symmetric" || symmetry == "hermitian") {
+  if (layout == "array") lines.refuse("a dense matrix (`array`) is not read as a graph; write it as `coordinate`");
+  if (layout != "coordinate") lines.refuse_line(wanted);
+  if (field == "complex") lines.refuse("complex weights are not supported; pattern, real and integer are");
+  if (symmetry == "skew-symmetric" || symmetry == "hermitian")
     lines.refuse(symmetry + " matrices are not supported; general and symmetric ones are");
-  }
   if ((field != "pattern" && field != "real" && field != "integer") ||
       (symmetry != "general" && symmetry != "symmetric")) {
     lines.refuse_line(wanted);
@@ -133,25 +110,20 @@ void read_matrix_market(header_lines& lines, graph_header& header, load_options 
   header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
 
   auto const size = lines.next("the line `ROWS COLUMNS ENTRIES`", [](std::string_view word) { return word[0] == '%'; });
-  if (size.size() != 3) {
-    lines.refuse_line("`ROWS COLUMNS ENTRIES`");
-  }
+  if (size.size() != 3) lines.refuse_line("`ROWS COLUMNS ENTRIES`");
   auto const rows = count_or_refuse(lines, size[0], "rows");
   auto const columns = count_or_refuse(lines, size[1], "columns");
   auto const entries = count_or_refuse(lines, size[2], "entries");
-  if (rows != columns) {
+  if (rows != columns)
     lines.refuse("the matrix has " + std::to_string(rows) + " rows and " + std::to_string(columns) +
                  " columns, but only a square one is a graph");
-  }
   declare(lines, header, rows, entries, options);
 }
 
 void read_dimacs(header_lines& lines, graph_header& header, load_options const& options) {
   std::string const wanted = "the problem line `p sp VERTICES ARCS`";
   auto const problem = lines.next(wanted, [](std::string_view word) { return word == "c"; });
-  if (problem.size() != 4 || problem[0] != "p" || problem[1] != "sp") {
-    lines.refuse_line(wanted);
-  }
+  if (problem.size() != 4 || problem[0] != "p" || problem[1] != "sp") lines.refuse_line(wanted);
   header.grammar.arcs = true;
   header.grammar.weighted = true;
   auto const vertices = count_or_refuse(lines, problem[2], "vertices");
@@ -172,9 +144,7 @@ file_kind kind_of(std::string const& path) {
                                                             {".mtx", graph_format::matrix_market},
                                                             {".gr", graph_format::dimacs}};
   for (auto const& [suffix, format] : known) {
-    if (name.ends_with(suffix)) {
-      return {format, packing};
-    }
+    if (name.ends_with(suffix)) return {format, packing};
   }
   throw input_error(path, 0, "not a graph format by its name: .el, .wel, .mtx and .gr are known, each also with .gz");
 }

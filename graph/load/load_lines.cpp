@@ -16,18 +16,15 @@ constexpr bool blank(char byte) noexcept { return byte == ' ' || byte == '\t'; }
 
 bool skip_blanks(char const*& at) noexcept {
   auto const* const begin = at;
-  while (blank(*at)) {
-    ++at;
-  }
+  while (blank(*at)) ++at;
   return at != begin;
 }
 
 bool read_digits(char const*& at, std::uint64_t& number) noexcept {
   auto const* const begin = at;
   number = 0;
-  for (unsigned digit; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) <= 9; ++at) {
+  for (unsigned digit; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) <= 9; ++at)
     number = number * 10 + digit;
-  }
   auto const digits = static_cast<std::size_t>(at - begin);
   return digits >= 1 && digits <= max_digits;
 }
@@ -51,62 +48,42 @@ bool read_weight(char const*& at, char const* end, float& weight) noexcept {
 
 bool end_line(char const*& at) noexcept {
   skip_blanks(at);
-  if (*at == '\r') {
-    ++at;
-  }
+  if (*at == '\r') ++at;
   return *at == '\n';
 }
 
 /// What is wrong with a line that the quick way refused; nothing if it is a comment or blank.
 std::optional<std::string> diagnose(line_grammar const& grammar, std::string_view line) {
   auto words = split_words(line);
-  if (words.empty() || (grammar.arcs ? words[0] == "c" : words[0][0] == grammar.comment)) {
-    return std::nullopt;
-  }
+  if (words.empty() || (grammar.arcs ? words[0] == "c" : words[0][0] == grammar.comment)) return std::nullopt;
   if (grammar.arcs) {
-    if (words[0] == "p") {
-      return "a second problem line";
-    }
-    if (words[0] != "a") {
-      return "expected a line `a SOURCE TARGET WEIGHT`, got " + quote(line);
-    }
+    if (words[0] == "p") return "a second problem line";
+    if (words[0] != "a") return "expected a line `a SOURCE TARGET WEIGHT`, got " + quote(line);
     words.erase(words.begin());
   }
   std::size_t const columns = grammar.weighted ? 3 : 2;
-  if (words.size() != columns) {
+  if (words.size() != columns)
     return std::to_string(words.size()) + " columns" + (grammar.arcs ? " after the `a`" : "") + " instead of " +
            std::to_string(columns) + " (source, target" + (grammar.weighted ? ", weight" : "") + "): " + quote(line);
-  }
   std::uint64_t ids[2] = {};
   for (int which = 0; which < 2; ++which) {
     auto const [id, fault] = read_number(words[which]);
-    if (!fault.empty()) {
-      return "the vertex id " + fault;
-    }
-    if (id < grammar.first_id) {
-      return "the vertex id 0, but this format counts from 1";
-    }
-    if (id >= grammar.end_id) {
-      return "the vertex id " + std::to_string(id) + " is " + grammar.id_limit;
-    }
+    if (!fault.empty()) return "the vertex id " + fault;
+    if (id < grammar.first_id) return "the vertex id 0, but this format counts from 1";
+    if (id >= grammar.end_id) return "the vertex id " + std::to_string(id) + " is " + grammar.id_limit;
     ids[which] = id;
   }
-  if (grammar.lower_triangle && ids[0] < ids[1]) {
+  if (grammar.lower_triangle && ids[0] < ids[1])
     return "entry (" + std::to_string(ids[0]) + ", " + std::to_string(ids[1]) +
            ") is above the diagonal, but a symmetric matrix is given by its lower triangle";
-  }
-  if (!grammar.weighted) {
-    return "expected `SOURCE TARGET`, got " + quote(line);
-  }
+  if (!grammar.weighted) return "expected `SOURCE TARGET`, got " + quote(line);
   return "the weight " + quote(words.back()) + " is not a finite number that fits a float";
 }
 
 }  // namespace
 
 std::vector<std::string_view> split_words(std::string_view line) {
-  if (line.ends_with('\r')) {
-    line.remove_suffix(1);
-  }
+  if (line.ends_with('\r')) line.remove_suffix(1);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string_view::npos;) {
     auto const end = std::min(line.find_first_of(" \t", at), line.size());
@@ -160,9 +137,7 @@ parsed_lines parse_lines(line_grammar const& grammar, std::string_view text, edg
     read = read && (!grammar.weighted || (skip_blanks(at) && read_weight(at, end, weight)));
     read = read && end_line(at) && source - first < ids && target - first < ids;
     read = read && !(grammar.lower_triangle && source < target);
-    if (!read) {
-      at = static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
-    }
+    if (!read) at = static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
     if (static_cast<std::size_t>(at - begin) > max_line_bytes) {
       refuse(parsed.lines, "a line of more than " + std::to_string(max_line_bytes) + " bytes");
       break;
@@ -180,9 +155,7 @@ parsed_lines parse_lines(line_grammar const& grammar, std::string_view text, edg
     target -= first;
     highest = std::max({highest, source, target});
     *next_edge++ = {static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(target)};
-    if (grammar.weighted) {
-      *weights++ = weight;
-    }
+    if (grammar.weighted) *weights++ = weight;
   }
   parsed.edges = static_cast<std::size_t>(next_edge - edges);
   parsed.highest = static_cast<std::uint32_t>(highest);

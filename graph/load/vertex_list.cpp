@@ -14,10 +14,9 @@ std::uint32_t vertex_of(std::vector<std::string_view> const& words, std::uint64_
   if (words.size() != 1) throw text_error("one vertex a line: this one has " + std::to_string(words.size()) + " words");
   auto const [number, fault] = detail::read_number(words.front());
   if (!fault.empty()) throw text_error(fault);
-  if (number >= vertices) {
+  if (number >= vertices)
     throw text_error("vertex " + std::to_string(number) + " does not exist: the graph has vertices 0 to " +
                      std::to_string(vertices - 1));
-  }
   return static_cast<std::uint32_t>(number);
 }
 
@@ -37,9 +36,8 @@ std::vector<std::uint32_t> read_vertex_list(std::filesystem::path const& file, s
         if (line.size() > detail::max_line_bytes) throw text_error("the line is longer than 64 KiB");
         auto const words = detail::split_words(line);
         if (words.empty() || words.front().starts_with('#')) continue;
-        if (listed.size() == max_listed_vertices) {
+        if (listed.size() == max_listed_vertices)
           throw text_error("a list can name " + std::to_string(max_listed_vertices) + " vertices at most");
-        }
         listed.push_back(vertex_of(words, vertices));
       }
     }

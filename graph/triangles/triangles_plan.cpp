@@ -71,9 +71,7 @@ class item_cutter {
   }
 
   void close() {
-    if (std::exchange(open_, false)) {
-      items_.push_back(item_);
-    }
+    if (std::exchange(open_, false)) items_.push_back(item_);
   }
 
  private:
@@ -89,9 +87,8 @@ std::vector<triangle_item> cut(csr const& rows, csr const& searched, triangles_l
   for (std::uint32_t row = 0; row < rows.vertices(); ++row) {
     auto const end = rows.offsets[row + 1ULL];
     auto const add_pairs = [&](std::uint64_t list_begin, std::uint64_t list_end) {
-      for (auto pair = searched.offsets[row]; pair < searched.offsets[row + 1ULL]; ++pair) {
+      for (auto pair = searched.offsets[row]; pair < searched.offsets[row + 1ULL]; ++pair)
         cutter.add(pair, static_cast<std::uint32_t>(searched.weights[pair]), list_begin, list_end);
-      }
     };
     if (length_of(rows, row) <= limits.list) {
       add_pairs(rows.offsets[row], end);
@@ -111,10 +108,9 @@ std::vector<triangle_item> cut(csr const& rows, csr const& searched, triangles_l
 
 triangles_plan plan_triangles(csr const& rows, triangles_limits const& limits, unsigned threads) {
   threads = detail::set_up_threads(threads);
-  if (rows.edges() >> 32 != 0) {
+  if (rows.edges() >> 32 != 0)
     throw limit_error("the graph has " + std::to_string(rows.edges()) +
                       " undirected edges, but triangles are counted among at most 4294967295: take a smaller one");
-  }
   triangles_plan plan{searches(rows, threads), {}};
   plan.items = cut(rows, plan.searched, limits);
   return plan;
