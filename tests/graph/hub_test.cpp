@@ -22,7 +22,7 @@
 #include <lull/graph/triangles/triangles_arrays.hpp>
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/touched_pages.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <memory>

@@ -15,7 +15,7 @@
 #include <lull/tests/graph/betweenness/small_betweenness.hpp>
 #include <lull/tests/graph/bfs_graphs.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <memory>

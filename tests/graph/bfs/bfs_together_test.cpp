@@ -13,8 +13,8 @@
 #include <lull/tests/graph/bfs/bfs_run.hpp>
 #include <lull/tests/graph/bfs/small_bfs.hpp>
 #include <lull/tests/graph/bfs_graphs.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/stopped.hpp>
 #include <memory>
 #include <string>

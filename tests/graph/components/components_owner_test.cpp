@@ -13,7 +13,7 @@
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
 #include <lull/tests/graph/owner_calls.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 
 namespace lull {
 namespace {

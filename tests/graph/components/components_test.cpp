@@ -17,7 +17,7 @@
 #include <lull/graph/load/generate.hpp>
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 

@@ -11,7 +11,7 @@
 #include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/kcore/core_numbers.hpp>
 #include <lull/tests/graph/kcore/small_kcore.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <memory>

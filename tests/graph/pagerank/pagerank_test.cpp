@@ -9,8 +9,8 @@
 #include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/graph/pagerank/verify_pagerank.hpp>
 #include <lull/host/threads/worker.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/stopped.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <memory>

@@ -9,7 +9,7 @@
 #include <lull/tests/graph/graph_file.hpp>
 #include <lull/tests/graph/one_reading.hpp>
 #include <lull/tests/graph/owner_calls.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 
 namespace lull {
 namespace {
