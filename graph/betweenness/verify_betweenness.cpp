@@ -102,21 +102,18 @@ class betweenness_verifier {
     for (std::uint32_t const source : sources_) search(source);
     bound_of_errors();
     for (std::uint32_t vertex = 0; vertex < found_.size(); ++vertex) {
-      if (found_[vertex] > static_cast<double>(deeper_[vertex]) * (1 + bound_)) {
+      if (found_[vertex] > static_cast<double>(deeper_[vertex]) * (1 + bound_))
         return fault(name(vertex) + ", but searches reach only " + std::to_string(deeper_[vertex]) +
                      " vertices deeper than it");
-      }
     }
     long double all = 0;
     for (double const each : found_) all += each;
-    if (!near(all, static_cast<long double>(sum_))) {
+    if (!near(all, static_cast<long double>(sum_)))
       return fault("the centralities add up to " + digits(static_cast<double>(all)) +
                    ", but the depths of searches to " + std::to_string(sum_));
-    }
     for (chosen const& each : chosen_) {
-      if (!near(found_[each.vertex], each.sum)) {
+      if (!near(found_[each.vertex], each.sum))
         return fault(name(each.vertex) + ", but by the definition " + digits(static_cast<double>(each.sum)));
-      }
     }
     betweenness_verdict made =
         fault(std::to_string(sources_.size()) + " sources: " + std::to_string(chosen_.size()) +
@@ -136,7 +133,7 @@ class betweenness_verifier {
     return "vertex " + std::to_string(vertex) + " has " + digits(found_[vertex]);
   }
   betweenness_verdict fault(std::string message) const {
-    return {.ok = false, .message = std::move(message), .sum = static_cast<double>(sum_), .bound = bound_};
+    return {{false, std::move(message)}, static_cast<double>(sum_), bound_};
   }
 
   /// The highest, and some that an edge leaves.
@@ -172,9 +169,8 @@ class betweenness_verifier {
 
   void bound_of_errors() {
     std::uint64_t degree = 1;
-    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
+    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex)
       degree = std::max(degree, out_.offsets[vertex + 1ULL] - out_.offsets[vertex]);
-    }
     std::vector<std::uint64_t> entering(found_.size());
     for (std::uint32_t const target : out_.targets) degree = std::max(degree, ++entering[target]);
     auto const stages = static_cast<std::uint64_t>(std::bit_width(degree) + 5) / 6;
@@ -203,16 +199,14 @@ class betweenness_verifier {
 betweenness_verdict verify_betweenness(csr const& out, std::span<std::uint32_t const> sources,
                                        std::span<double const> found, std::uint64_t drawn, std::uint64_t seed) {
   validate(out);
-  if (found.size() != out.vertices()) {
+  if (found.size() != out.vertices())
     throw usage_error("verify_betweenness: " + std::to_string(found.size()) + " values for " +
                       std::to_string(out.vertices()) + " vertices");
-  }
   if (sources.empty()) throw usage_error("verify_betweenness: no sources");
   for (std::uint32_t const source : sources) {
-    if (source >= out.vertices()) {
+    if (source >= out.vertices())
       throw usage_error("verify_betweenness: a source is vertex " + std::to_string(source) + ", but the graph has " +
                         std::to_string(out.vertices()));
-    }
   }
   return betweenness_verifier{out, sources, found}.run(drawn, seed);
 }

@@ -3,16 +3,14 @@
 
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
-#include <string>
 
 namespace lull {
 
-struct betweenness_verdict {
-  bool ok = false;
-  std::string message;  // one sentence, whether ok or not
-  double sum = 0;       // of all centralities, as the depths of searches give it
-  double bound = 0;     // relative, of what a centrality or their sum may be off
+struct betweenness_verdict : verification {
+  double sum = 0;    // of all centralities, as the depths of searches give it
+  double bound = 0;  // relative, of what a centrality or their sum may be off
 };
 
 /// Checks the betweenness that sources add to each vertex, over the edges of `out`, u → v in the row of u; a source

@@ -15,7 +15,7 @@ class bfs_verifier {
   bfs_verifier(csr const& out, std::uint32_t source, std::span<bfs_found const> found)
       : out_(out), source_(source), found_(found), lowest_(found.size(), none) {}
 
-  bfs_verdict run() {
+  verification run() {
     for (std::uint32_t vertex = 0; vertex < found_.size(); ++vertex) {
       if (auto const fault = fault_by_itself(vertex)) return {false, *fault};
     }
@@ -49,9 +49,7 @@ class bfs_verifier {
     } else if (depth == 0) {
       return told(vertex) + " is not the source, but has its depth";
     }
-    if (depth == none && parent != none) {
-      return told(vertex) + " has a parent, " + name(parent);
-    }
+    if (depth == none && parent != none) return told(vertex) + " has a parent, " + name(parent);
     if (depth == none) return {};
     if (parent >= found_.size()) return told(vertex) + " has no vertex as its parent: " + std::to_string(parent);
     ++reached_;
@@ -93,16 +91,14 @@ class bfs_verifier {
 
 }  // namespace
 
-bfs_verdict verify_bfs(csr const& out, std::uint32_t source, std::span<bfs_found const> found) {
+verification verify_bfs(csr const& out, std::uint32_t source, std::span<bfs_found const> found) {
   validate(out);
-  if (found.size() != out.vertices()) {
+  if (found.size() != out.vertices())
     throw usage_error("verify_bfs: " + std::to_string(found.size()) + " results for " + std::to_string(out.vertices()) +
                       " vertices");
-  }
-  if (source >= out.vertices()) {
+  if (source >= out.vertices())
     throw usage_error("verify_bfs: the source is vertex " + std::to_string(source) + ", but the graph has " +
                       std::to_string(out.vertices()));
-  }
   return bfs_verifier{out, source, found}.run();
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
-#include <string>
 
 namespace lull {
 
@@ -16,11 +16,6 @@ struct bfs_found {
   std::uint32_t parent = none;  // none: not reached
 
   bool operator==(bfs_found const&) const = default;
-};
-
-struct bfs_verdict {
-  bool ok = false;
-  std::string message;  // one sentence, whether ok or not
 };
 
 /// Checks depths and parents of a search from `source` over the edges of `out`, u → v in the row of u; `found`:
@@ -35,6 +30,6 @@ struct bfs_verdict {
 /// another number of results than of vertices.
 ///
 /// Source: Graph 500, benchmark specification, section 8 (validation); there any parent will do.
-bfs_verdict verify_bfs(csr const& out, std::uint32_t source, std::span<bfs_found const> found);
+verification verify_bfs(csr const& out, std::uint32_t source, std::span<bfs_found const> found);
 
 }  // namespace lull

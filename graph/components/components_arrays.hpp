@@ -8,9 +8,8 @@
 
 #include <lull/graph/components/components.hpp>
 #include <lull/graph/csr/csr.hpp>
-#include <lull/host/array.hpp>
-#include <lull/host/error.hpp>
-#include <lull/host/task/owner.hpp>
+#include <lull/graph/graph_arrays.hpp>
+#include <lull/host/task/array_table.hpp>
 
 namespace lull {
 
@@ -20,79 +19,55 @@ enum class edge_directions { one, both };
 /// What connected components work on, on a machine; `Task` is a basic_components. Movable; must go before the machine
 /// does.
 template <class Task>
-class components_arrays {
+class components_arrays : public functor_arrays<Task> {
+  using functor_arrays<Task>::table_;
+  using functor_arrays<Task>::task_;
+
  public:
   /// The graph must be valid; its weights are not looked at. If it is said to hold both directions, it must. `trials`:
   /// 1 or more. Throws limit_error, with the figures, where the machine's memory does not suffice.
-  components_arrays(executor& executor, csr const& graph, edge_directions directions, std::uint32_t trials = 1)
-      : vertices_(graph.vertices()),
-        edges_(graph.edges()),
-        symmetric_(directions == edge_directions::both ? 1 : 0),
-        trials_(trials) {
-    try {
-      offsets_ = {executor, std::span<std::uint64_t const>{graph.offsets}};
-      targets_ = {executor, std::span<std::uint32_t const>{graph.targets}};
-      std::vector<std::uint32_t> const tile_row = rows_of_tiles(graph);
-      tile_row_ = {executor, std::span<std::uint32_t const>{tile_row}};
-      parent_ = {executor, vertices_};
-      progress_ = {executor, 1};
-    } catch (limit_error const& reason) {
-      throw limit_error("components of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
-                        " edges take " + std::to_string(bytes(vertices_, edges_)) +
-                        " bytes of the machine: " + reason.what());
-    }
+  components_arrays(device_memory& memory, csr const& graph, edge_directions directions, std::uint32_t trials = 1)
+      : functor_arrays<Task>(memory, sized(graph.extent())) {
+    task_.symmetric = directions == edge_directions::both ? 1 : 0;
+    task_.trials = trials;
+    detail::fill_arrays("components of " + graph.extent().text() + " take", bytes(graph.extent()),
+                        [&] { add_arrays(table_, task_, graph, rows_of_tiles(graph)); });
   }
 
   /// Of all arrays together.
-  static std::uint64_t bytes(std::uint64_t vertices, std::uint64_t edges) noexcept {
-    std::uint64_t const tiles = (edges + Task::tile - 1) / Task::tile;
-    return (vertices + 1) * sizeof(std::uint64_t) + (edges + tiles + 1 + vertices) * sizeof(std::uint32_t) +
-           sizeof(components_progress);
-  }
-
-  Task task() const noexcept {
-    return {.offsets = offsets_.data(),
-            .targets = targets_.data(),
-            .tile_row = tile_row_.data(),
-            .parent = parent_.data(),
-            .progress = progress_.data(),
-            .edges = edges_,
-            .vertices = vertices_,
-            .symmetric = symmetric_,
-            .trials = trials_};
-  }
-
-  /// Those that a run writes; the others are made from the graph alone.
-  std::vector<task_array> written() const { return {array_of("label", parent_), array_of("progress", progress_)}; }
-
-  void reset() {
-    parent_.fill_zero();
-    progress_.fill_zero();
+  static std::uint64_t bytes(graph_extent size) {
+    return functor_arrays<Task>::bytes_of(sized(size),
+                                          [&](array_table& table, Task& task) { add_arrays(table, task, {}, {}); });
   }
 
   /// Of the vertices, when the run is over.
-  std::vector<std::uint32_t> labels() const { return parent_.read(); }
-  components_progress progress() const { return progress_.read().front(); }
+  std::vector<std::uint32_t> labels() const { return table_.read(task_.parent); }
+  components_progress progress() const { return table_.read(task_.progress).front(); }
 
  private:
-  std::vector<std::uint32_t> rows_of_tiles(csr const& graph) const {
-    std::vector<std::uint32_t> rows((edges_ + Task::tile - 1) / Task::tile + 1, vertices_ - 1);
+  static Task sized(graph_extent size) {
+    Task task{};
+    task.vertices = static_cast<std::uint32_t>(size.vertices);
+    task.edges = size.edges;
+    return task;
+  }
+
+  /// Each array, once.
+  static void add_arrays(array_table& table, Task& task, csr const& graph, std::vector<std::uint32_t> const& tile_row) {
+    detail::add_rows(table, {task.vertices, task.edges}, graph, task.offsets, task.targets);
+    table.input(task.tile_row, task.tiles() + 1, tile_row);
+    table.cleared(task.parent, "label", {task.vertices});
+    table.cleared(task.progress, "progress", {1});
+  }
+
+  static std::vector<std::uint32_t> rows_of_tiles(csr const& graph) {
+    std::vector<std::uint32_t> rows((graph.edges() + Task::tile - 1) / Task::tile + 1, graph.vertices() - 1);
     std::uint64_t tile = 0;
-    for (std::uint32_t vertex = 0; vertex < vertices_; ++vertex) {
+    for (std::uint32_t vertex = 0; vertex < graph.vertices(); ++vertex) {
       while (tile * Task::tile < graph.offsets[vertex + 1ULL]) rows[tile++] = vertex;
     }
     return rows;
   }
-
-  std::uint32_t vertices_;
-  std::uint64_t edges_;
-  std::uint32_t symmetric_;
-  std::uint32_t trials_;
-  device_array<std::uint64_t> offsets_;
-  device_array<std::uint32_t> targets_;
-  device_array<std::uint32_t> tile_row_;
-  device_array<std::uint32_t> parent_;
-  device_array<components_progress> progress_;
 };
 
 }  // namespace lull

@@ -2,27 +2,17 @@
 #include <lull/graph/components/components_owner.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <new>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <lull/graph/components/components_arrays.hpp>
 #include <lull/graph/components/verify_components.hpp>
 #include <lull/graph/csr/symmetric.hpp>
-#include <lull/graph/graph_input.hpp>
-#include <lull/graph/highest.hpp>
-#include <lull/host/error.hpp>
-#include <lull/host/io/atomic_file.hpp>
-#include <lull/host/task/output_files.hpp>
+#include <lull/graph/graph_owner.hpp>
+#include <lull/graph/result_lines.hpp>
 
 namespace lull {
 namespace {
-
-using std::filesystem::path;
 
 constexpr option own_options[] = {
     {"out", option_kind::path, "", "", "file for the labels: vertex, tab, lowest vertex of its component a line"},
@@ -49,9 +39,7 @@ class component_sizes {
   std::uint32_t of(std::uint32_t label) const { return size_[label]; }
 
   /// The labels of the `count` largest, the largest first, equal ones by rising label.
-  std::vector<std::uint32_t> largest(std::size_t count) const {
-    return places_of_highest(size_, std::min(count, count_));
-  }
+  std::vector<std::uint32_t> largest(std::size_t count) const { return top_vertices(size_, std::min(count, count_)); }
 
  private:
   std::vector<std::uint32_t> size_;  // (vertices,) 0: no label
@@ -60,61 +48,14 @@ class component_sizes {
 
 std::string of_vertices(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " vertex" : " vertices"); }
 
-class components_owner final : public task_owner {
+class components_owner final : public graph_owner<components_arrays<components>> {
  public:
-  explicit components_owner(option_values const& values)
-      : values_(values), input_("components", values_, graph_input::weights::dropped) {}
-
-  /// A graph in a file is read, so that its size is known.
-  memory_need needs(executor_kind /*kind*/) override try {
-    graph_input::extent const size = input_.size();
-    std::uint64_t const graph = size.bytes();
-    bool const generated = !input_.generated_by().empty();
-    // One in a file is transposed; the generators say what they take.
-    std::uint64_t const making = graph + (generated ? graph / 2 : 8 * size.edges);
-    std::uint64_t const judging = size.vertices * 5 * sizeof(std::uint32_t);  // labels, sets and the lowest of each
-    return {.machine_bytes = components_arrays<components>::bytes(size.vertices, size.edges),
-            .host_bytes = graph - std::min(graph, input_.held_bytes()),
-            .preparing_bytes = std::max(making, judging),
-            .smaller = input_.generated_by()};
-  } catch (std::bad_alloc const&) {
-    throw input_.too_large();
-  }
-
-  void check_outputs() const override { check_output_files("components", values_, {"out"}); }
-
-  void prepare(executor& executor) override try {
-    check_outputs();
-    csr graph = input_.take();
-    // Generated graphs are symmetric by their contract.
-    bool const symmetric = !input_.generated_by().empty() || is_symmetric(graph);
-    arrays_.emplace(executor, graph, symmetric ? edge_directions::both : edge_directions::one,
-                    static_cast<std::uint32_t>(values_.integer("trials")));
-    graph_ = std::move(graph);
-  } catch (std::bad_alloc const&) {
-    throw input_.too_large();
-  }
-
-  bool may_give_way() const override { return true; }
-
-  job_description describe() const override {
-    job_description made = lull::describe(arrays_.value().task(), "components");
-    made.grain = static_cast<std::uint32_t>(values_.integer("grain"));
-    return made;
-  }
-
-  void reset() override { arrays_.value().reset(); }
-
-  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
-
-  std::vector<path> inputs() const override { return input_.files(); }
-  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
+  explicit components_owner(option_values const& values) : graph_owner("components", values) {}
 
   verification verify() override {
     if (arrays_.value().progress().pass != components_pass::over) return {false, "the run is not over"};
     std::vector<std::uint32_t> const labels = arrays_->labels();
-    auto const verdict = verify_components(graph_, labels, component_sizes{labels}.count());
-    return {verdict.ok, verdict.message};
+    return verify_components(graph_, labels, component_sizes{labels}.count());
   }
 
   std::vector<std::string> write() override {
@@ -124,17 +65,12 @@ class components_owner final : public task_owner {
     std::vector<std::string> lines{std::to_string(sizes.count()) + (sizes.count() == 1 ? " component" : " components") +
                                    ", the largest of " + std::to_string(sizes.of(first.front())) + " of " +
                                    of_vertices(labels.size())};
-    if (values_.has("out")) {
-      write_labels(labels);
-      lines.push_back("labels: " + values_.path("out").string());
-    }
+    write_values(
+        values_, labels, [](std::uint32_t label) { return std::to_string(label); }, "labels", lines);
     if (top() == 0) return lines;
-    lines.push_back("largest components:");
-    for (std::size_t place = 0; place < first.size(); ++place) {
-      char text[24];
-      std::snprintf(text, sizeof text, "%4zu  ", place + 1);
-      lines.push_back(text + of_vertices(sizes.of(first[place])) + ", the lowest is " + std::to_string(first[place]));
-    }
+    list_vertices(lines, "largest components:", first, [&](std::uint32_t label) {
+      return of_vertices(sizes.of(label)) + ", the lowest is " + std::to_string(label);
+    });
     return lines;
   }
 
@@ -145,22 +81,25 @@ class components_owner final : public task_owner {
   }
 
  private:
-  std::size_t top() const { return static_cast<std::size_t>(values_.integer("top")); }
-
-  void write_labels(std::vector<std::uint32_t> const& labels) const {
-    atomic_file file{values_.path("out")};
-    char line[32];
-    for (std::size_t vertex = 0; vertex < labels.size(); ++vertex) {
-      int const length = std::snprintf(line, sizeof line, "%zu\t%u\n", vertex, labels[vertex]);
-      file.write({line, static_cast<std::size_t>(length)});
-    }
-    file.commit();
+  /// A graph in a file is read, so that its size is known.
+  memory_need need(executor_kind /*kind*/) override {
+    graph_extent const size = input_.size();
+    std::uint64_t const graph = size.bytes();
+    bool const generated = !input_.generated_by().empty();
+    // One in a file is transposed; the generators say what they take.
+    std::uint64_t const making = graph + (generated ? graph / 2 : 8 * size.edges);
+    std::uint64_t const judging = size.vertices * 5 * sizeof(std::uint32_t);  // labels, sets and the lowest of each
+    return input_.need(components_arrays<components>::bytes(size), std::max(making, judging));
   }
 
-  option_values values_;
-  graph_input input_;
-  csr graph_;
-  std::optional<components_arrays<components>> arrays_;
+  components_arrays<components> fill(executor& executor, csr& graph) override {
+    // Generated graphs are symmetric by their contract.
+    bool const symmetric = !input_.generated_by().empty() || is_symmetric(graph);
+    return {executor, graph, symmetric ? edge_directions::both : edge_directions::one,
+            static_cast<std::uint32_t>(values_.integer("trials"))};
+  }
+
+  std::size_t top() const { return static_cast<std::size_t>(values_.integer("top")); }
 };
 
 }  // namespace
@@ -171,9 +110,7 @@ task_entry components_entry() {
           .example = "components:kronecker=20,out=labels.tsv",
           .options = components_options,
           .type = [](option_values const&) { return type_of<components>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<components_owner>(values);
-          }};
+          .make = make_owner<components_owner>};
 }
 
 }  // namespace lull

@@ -44,14 +44,12 @@ components_verdict verify_components(csr const& graph, std::span<std::uint32_t c
                                      std::uint64_t components) {
   validate(graph);
   std::uint32_t const vertices = graph.vertices();
-  if (labels.size() != vertices) {
+  if (labels.size() != vertices)
     throw usage_error("verify_components: " + number(labels.size()) + " labels for " + number(vertices) + " vertices");
-  }
   vertex_sets sets{vertices};
   for (std::uint32_t vertex = 0; vertex < vertices; ++vertex) {
-    for (std::uint64_t edge = graph.offsets[vertex]; edge < graph.offsets[vertex + 1ULL]; ++edge) {
+    for (std::uint64_t edge = graph.offsets[vertex]; edge < graph.offsets[vertex + 1ULL]; ++edge)
       sets.join(vertex, graph.targets[edge]);
-    }
   }
   components_verdict verdict;
   std::vector<std::uint32_t> lowest(vertices, vertices);  // of the set, where the vertex stands for it

@@ -3,16 +3,14 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include <lull/graph/csr/csr.hpp>
+#include <lull/host/task/owner.hpp>
 
 namespace lull {
 
-struct components_verdict {
-  bool ok = false;
+struct components_verdict : verification {
   std::uint64_t components = 0;  // of the graph, as the verifier counts them
-  std::string message;           // one sentence, whether ok or not
 };
 
 /// Checks that the label of each vertex is the lowest vertex of its component, edges without a direction, and that the

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,12 +30,8 @@ struct uninitialised_allocator {
   uninitialised_allocator(uninitialised_allocator<Other> const&) noexcept {}
 
   T* allocate(std::size_t count) {
-    if (count < min_paged_bytes / sizeof(T)) {
-      return std::allocator<T>{}.allocate(count);
-    }
-    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) {
-      throw std::bad_array_new_length{};
-    }
+    if (count < min_paged_bytes / sizeof(T)) return std::allocator<T>{}.allocate(count);
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length{};
     return static_cast<T*>(detail::take_pages(count * sizeof(T)));
   }
   void deallocate(T* at, std::size_t count) noexcept {
@@ -72,6 +69,21 @@ struct csr_ref {
 };
 static_assert(std::is_trivially_copyable_v<csr_ref> && std::is_standard_layout_v<csr_ref>);
 
+/// How large a graph is.
+struct graph_extent {
+  std::uint64_t vertices = 0;
+  std::uint64_t edges = 0;
+
+  /// Of the graph without weights.
+  std::uint64_t bytes() const noexcept {
+    return (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t);
+  }
+  /// As messages name it: `3 vertices and 5 edges`; `kind` before `edges`, with a space.
+  std::string text(char const* kind = "") const {
+    return std::to_string(vertices) + " vertices and " + std::to_string(edges) + ' ' + kind + "edges";
+  }
+};
+
 /// A directed graph in host memory, rows compressed (CSR). Duplicate edges and self-loops are edges like any other.
 struct csr {
   host_array<std::uint64_t> offsets;  // (vertices + 1,) u64, in edges
@@ -82,6 +94,7 @@ struct csr {
     return offsets.empty() ? 0 : static_cast<std::uint32_t>(offsets.size() - 1);
   }
   std::uint64_t edges() const noexcept { return targets.size(); }
+  graph_extent extent() const noexcept { return {vertices(), edges()}; }
   std::uint64_t size_bytes() const noexcept {
     return offsets.size() * sizeof(std::uint64_t) + targets.size() * sizeof(std::uint32_t) +
            weights.size() * sizeof(float);

@@ -11,7 +11,7 @@ namespace {
 }  // namespace
 
 machine_csr transpose_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
-machine_array<std::uint64_t> out_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
-machine_array<std::uint64_t> in_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
+device_array<std::uint64_t> out_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
+device_array<std::uint64_t> in_degrees_on_device(executor&, machine_csr const&, stream_handle) { refuse(); }
 
 }  // namespace lull::detail

@@ -17,10 +17,9 @@ csr transpose(csr const& graph, unsigned threads) {
     detail::visit_part(graph, part, [edges = block.edges.data(), &graph, begin](std::uint32_t row, std::uint64_t at) {
       edges[at - begin] = {graph.targets[at], row};
     });
-    if (weighted) {
+    if (weighted)
       block.weights.assign(graph.weights.begin() + static_cast<std::ptrdiff_t>(begin),
                            graph.weights.begin() + static_cast<std::ptrdiff_t>(end));
-    }
   };
   return make_csr(std::move(supply), graph.vertices(), mirror::none, threads);
 }

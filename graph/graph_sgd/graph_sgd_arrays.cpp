@@ -11,10 +11,39 @@ using any_sgd = graph_sgd<8>;  // whose constants are those of all
 
 constexpr std::uint64_t parts(std::uint64_t count, std::uint64_t size) { return (count + size - 1) / size; }
 
-device_array<placed_rating> moved_to(executor& executor, host_array<placed_rating>& from) {
-  device_array<placed_rating> made{executor, std::span<placed_rating const>{from}};
-  from = host_array<placed_rating>{};  // `{}` would only clear it
-  return made;
+/// A model of these sizes, without arrays.
+graph_sgd_model sized(std::uint64_t held_out, std::uint32_t groups, graph_sgd_settings const& settings) {
+  graph_sgd_model model{};
+  model.held_out_count = held_out;
+  model.groups = groups;
+  model.epochs = settings.epochs;
+  model.rate = settings.rate;
+  model.decay = settings.decay;
+  model.l2 = settings.l2;
+  return model;
+}
+
+/// Each array of the inputs, once. Frees `ordered` when it is on the machine.
+void add_inputs(array_table& table, graph_sgd_model& model, std::uint64_t ratings, std::uint64_t begins,
+                host_array<placed_rating> ordered, std::span<std::uint64_t const> of_begins,
+                std::span<rating const> held_out) {
+  table.input(model.ordered, ratings, ordered);
+  ordered = host_array<placed_rating>{};  // `{}` would only clear it
+  table.input(model.begins, begins, of_begins);
+  table.input(model.held_out, model.held_out_count, held_out);
+}
+
+/// Each other array, once. `reset` gives the factors their first values again.
+void add_arrays(array_table& table, graph_sgd_model& model, std::uint64_t users, std::uint64_t items,
+                std::uint64_t factors) {
+  table.kept(model.user_factors, "user_factors", {users, factors});
+  table.kept(model.item_factors, "item_factors", {items, factors});
+  std::uint64_t const judged = parts(model.held_out_count, any_sgd::judged);
+  table.cleared(model.square, "square", {model.groups});
+  table.cleared(model.held_out_square, "held_out_square", {judged});
+  table.cleared(model.folded, "folded", {parts(judged, any_sgd::fold)});
+  table.cleared(model.epoch_square, "epoch_square", {2, model.epochs});
+  table.cleared(model.stopped, "stopped", {1});
 }
 
 double root_mean(double square, std::size_t count) {
@@ -30,65 +59,44 @@ void first_factors(std::span<float> to, std::uint64_t first, graph_sgd_settings 
     to[at] = static_cast<float>((static_cast<double>(random.at(first + at) >> 11) * 0x1p-52 - 1) * reach);
 }
 
-graph_sgd_arrays::graph_sgd_arrays(executor& executor, host_array<placed_rating> ordered, rating_blocks const& blocks,
-                                   std::span<rating const> held_out, std::uint32_t users, std::uint32_t items,
-                                   double mean, graph_sgd_settings const& settings)
-    : executor_(executor),
-      settings_(settings),
+graph_sgd_arrays::graph_sgd_arrays(device_memory& memory, host_array<placed_rating> ordered,
+                                   rating_blocks const& blocks, std::span<rating const> held_out, std::uint32_t users,
+                                   std::uint32_t items, double mean, graph_sgd_settings const& settings)
+    : settings_(settings),
       rounds_(settings.epochs * (std::uint64_t{blocks.phases} + any_sgd::other_phases)),
-      ordered_(moved_to(executor, ordered)),
-      begins_(executor, std::span<std::uint64_t const>{blocks.begins}),
-      held_out_(executor, held_out),
-      user_factors_(executor, std::size_t{users} * settings.factors),
-      item_factors_(executor, std::size_t{items} * settings.factors),
-      square_(executor, blocks.groups),
-      held_out_square_(executor, parts(held_out.size(), any_sgd::judged)),
-      folded_(executor, parts(held_out_square_.size(), any_sgd::fold)),
-      epoch_square_(executor, 2 * std::size_t{settings.epochs}),
-      stopped_(executor, 1),
-      model_{.ordered = ordered_.data(),
-             .begins = begins_.data(),
-             .held_out = held_out_.data(),
-             .user_factors = user_factors_.data(),
-             .item_factors = item_factors_.data(),
-             .square = square_.data(),
-             .held_out_square = held_out_square_.data(),
-             .folded = folded_.data(),
-             .epoch_square = epoch_square_.data(),
-             .stopped = stopped_.data(),
-             .held_out_count = held_out.size(),
-             .groups = blocks.groups,
-             .phases = blocks.phases,
-             .epochs = settings.epochs,
-             .mean = static_cast<float>(mean),
-             .rate = settings.rate,
-             .decay = settings.decay,
-             .l2 = settings.l2} {
+      ratings_(ordered.size()),
+      model_(sized(held_out.size(), blocks.groups, settings)),
+      table_(memory) {
+  model_.phases = blocks.phases;
+  model_.mean = static_cast<float>(mean);
+  add_inputs(table_, model_, ratings_, blocks.begins.size(), std::move(ordered), blocks.begins, held_out);
+  add_arrays(table_, model_, users, items, settings.factors);
   write_first();
 }
 
-job_description graph_sgd_arrays::describe() const {
+job_description graph_sgd_arrays::describe(std::string name) const {
   return with_graph_sgd(settings_.factors, [&]<class Task>() {
-    job_description made = lull::describe(Task{model_}, "graph_sgd");
+    job_description made = lull::describe(Task{model_}, std::move(name));
     made.grain = Task::blocks_at_once;
     return made;
   });
 }
 
 host_array<placed_rating> graph_sgd_arrays::ordered() const {
-  host_array<placed_rating> values(ordered_.size());
-  executor_.read(values.data(), ordered_.data(), ordered_.bytes());
+  host_array<placed_rating> values(ratings_);
+  table_.memory().read(values.data(), model_.ordered, ratings_ * sizeof(placed_rating));
   return values;
 }
 
 void graph_sgd_arrays::write_first() {
   std::vector<float> some(std::size_t{1} << 16);  // all at once would be more than the ratings, as a rule
   std::uint64_t number = 0;
-  for (auto* const array : {&user_factors_, &item_factors_}) {
-    for (std::size_t begin = 0; begin < array->size(); begin += some.size()) {
-      auto const part = std::span{some}.first(std::min(some.size(), array->size() - begin));
+  for (float* const array : {model_.user_factors, model_.item_factors}) {
+    std::uint64_t const count = table_.size(array);
+    for (std::uint64_t begin = 0; begin < count; begin += some.size()) {
+      auto const part = std::span{some}.first(std::min<std::uint64_t>(some.size(), count - begin));
       first_factors(part, number, settings_);
-      array->write(part, begin);
+      table_.write(array, std::span<float const>{part}, begin);
       number += part.size();
     }
   }
@@ -96,41 +104,26 @@ void graph_sgd_arrays::write_first() {
 
 void graph_sgd_arrays::reset() {
   write_first();
-  square_.fill_zero();
-  held_out_square_.fill_zero();
-  folded_.fill_zero();
-  epoch_square_.fill_zero();
-  stopped_.fill_zero();
-}
-
-std::vector<task_array> graph_sgd_arrays::written() const {
-  std::uint64_t const factors = settings_.factors;
-  return {array_of("user_factors", user_factors_, {user_factors_.size() / factors, factors}),
-          array_of("item_factors", item_factors_, {item_factors_.size() / factors, factors}),
-          array_of("square", square_),
-          array_of("held_out_square", held_out_square_),
-          array_of("folded", folded_),
-          array_of("epoch_square", epoch_square_, {2, settings_.epochs}),
-          array_of("stopped", stopped_)};
+  table_.reset();
 }
 
 std::vector<epoch_errors> graph_sgd_arrays::errors() const {
-  std::vector<double> const square = epoch_square_.read();
+  std::vector<double> const square = table_.read(model_.epoch_square);
   std::vector<epoch_errors> made;
   for (std::size_t epoch = 0; epoch < settings_.epochs; ++epoch) {
     made.push_back(
-        {root_mean(square[epoch], ordered_.size()), root_mean(square[settings_.epochs + epoch], held_out_.size())});
+        {root_mean(square[epoch], ratings_), root_mean(square[settings_.epochs + epoch], model_.held_out_count)});
   }
   return made;
 }
 
 std::uint64_t graph_sgd_arrays::bytes(std::uint64_t ratings, std::uint64_t held_out, std::uint64_t groups,
-                                      std::uint64_t blocks, std::uint64_t rows,
-                                      graph_sgd_settings const& settings) noexcept {
-  std::uint64_t const judged = parts(held_out, any_sgd::judged);
-  std::uint64_t const doubles = groups + judged + parts(judged, any_sgd::fold) + 2 * std::uint64_t{settings.epochs};
-  return ratings * sizeof(placed_rating) + (blocks + 1) * sizeof(std::uint64_t) + held_out * sizeof(rating) +
-         rows * settings.factors * sizeof(float) + doubles * sizeof(double) + sizeof(std::uint32_t);
+                                      std::uint64_t blocks, std::uint64_t rows, graph_sgd_settings const& settings) {
+  array_table counted;
+  graph_sgd_model model = sized(held_out, static_cast<std::uint32_t>(groups), settings);
+  add_inputs(counted, model, ratings, blocks + 1, {}, {}, {});
+  add_arrays(counted, model, rows, 0, settings.factors);
+  return counted.bytes();
 }
 
 }  // namespace lull

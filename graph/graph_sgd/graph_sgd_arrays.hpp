@@ -5,10 +5,10 @@
 #include <lull/graph/graph_sgd/graph_sgd.hpp>
 #include <lull/graph/graph_sgd/rating_blocks.hpp>
 #include <lull/graph/graph_sgd/ratings.hpp>
-#include <lull/host/array.hpp>
 #include <lull/host/job.hpp>
-#include <lull/host/task/task_array.hpp>
+#include <lull/host/task/array_table.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace lull {
@@ -38,46 +38,37 @@ class graph_sgd_arrays {
   /// `ordered`: that of `blocks`, whose own may be empty by now; it is freed when it is on the machine, before the
   /// factors take memory. Users and items in `held_out` are below `users` and `items`. Throws limit_error, usage_error
   /// for other factors.
-  graph_sgd_arrays(executor& executor, host_array<placed_rating> ordered, rating_blocks const& blocks,
+  graph_sgd_arrays(device_memory& memory, host_array<placed_rating> ordered, rating_blocks const& blocks,
                    std::span<rating const> held_out, std::uint32_t users, std::uint32_t items, double mean,
                    graph_sgd_settings const& settings);
 
   /// `blocks`: groups × phases. `rows`: users and items.
   static std::uint64_t bytes(std::uint64_t ratings, std::uint64_t held_out, std::uint64_t groups, std::uint64_t blocks,
-                             std::uint64_t rows, graph_sgd_settings const& settings) noexcept;
+                             std::uint64_t rows, graph_sgd_settings const& settings);
 
   /// The task over them.
-  job_description describe() const;
+  job_description describe(std::string name = "graph_sgd") const;
   std::uint64_t rounds() const noexcept { return rounds_; }
   /// Those that a run writes.
-  std::vector<task_array> written() const;
+  std::vector<task_array> written() const { return table_.written(); }
   void reset();
 
   /// The blocks' ratings, as the task reads them.
   host_array<placed_rating> ordered() const;
-  std::vector<float> user_factors() const { return user_factors_.read(); }
-  std::vector<float> item_factors() const { return item_factors_.read(); }
+  std::vector<float> user_factors() const { return table_.read(model_.user_factors); }
+  std::vector<float> item_factors() const { return table_.read(model_.item_factors); }
   /// Of all epochs; those that were not reached, because the job stopped, are 0.
   std::vector<epoch_errors> errors() const;
-  bool stopped() const { return stopped_.read().front() != 0; }
+  bool stopped() const { return table_.read(model_.stopped).front() != 0; }
 
  private:
   void write_first();
 
-  executor& executor_;
   graph_sgd_settings settings_;
   std::uint64_t rounds_;
-  device_array<placed_rating> ordered_;
-  device_array<std::uint64_t> begins_;
-  device_array<rating> held_out_;
-  device_array<float> user_factors_;
-  device_array<float> item_factors_;
-  device_array<double> square_;
-  device_array<double> held_out_square_;
-  device_array<double> folded_;
-  device_array<double> epoch_square_;
-  device_array<std::uint32_t> stopped_;
+  std::uint64_t ratings_;
   graph_sgd_model model_;
+  array_table table_;
 };
 
 /// Calls `use` with the task type of so many factors: use.template operator()<graph_sgd<32>>(). Throws usage_error for

@@ -10,9 +10,8 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/safetensors_writer.hpp>
+#include <lull/host/task/array_owner.hpp>
 #include <lull/host/task/learning_curve.hpp>
-#include <lull/host/task/output_files.hpp>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,9 +46,10 @@ constexpr option graph_sgd_options[] = {
 
 constexpr char const* generator_options[] = {"users", "items", "count", "rank", "noise"};
 
-class graph_sgd_owner final : public task_owner {
+class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
  public:
-  explicit graph_sgd_owner(option_values const& values) : values_(values) {
+  explicit graph_sgd_owner(option_values const& values)
+      : array_owner("graph_sgd", values, {"model", "losses", "plot"}) {
     for (char const* each : generator_options) {
       if (values.has("ratings") && values.given(each))
         throw usage_error(std::string{"graph_sgd: "} + each + " is for generated ratings: leave it or ratings out");
@@ -62,66 +62,10 @@ class graph_sgd_owner final : public task_owner {
                  .seed = static_cast<std::uint64_t>(values.integer("seed"))};
   }
 
-  /// Ratings in a file are read, so that their number is known.
-  memory_need needs(executor_kind) override {
-    bool const from_file = values_.has("ratings");
-    if (from_file) read_inputs();
-    std::uint64_t const count = from_file ? training_.all.size() + held_out_.size() : number("count");
-    std::uint64_t const rows =
-        from_file ? std::uint64_t{training_.users} + training_.items : number("users") + number("items");
-    // Of generated ratings: by four standard deviations more than expected.
-    auto const at_most = [&](double share) {
-      double const all = static_cast<double>(count);
-      return std::min(count, static_cast<std::uint64_t>(all * share + 2 * std::sqrt(all)));
-    };
-    std::uint64_t const held_out = from_file ? held_out_.size() : at_most(values_.real("held_out"));
-    std::uint64_t const training = from_file ? training_.all.size() : at_most(1 - values_.real("held_out"));
-    // The most popular of generated items has one rating in √items.
-    rating_spread const spread =
-        from_file ? spread_
-                  : rating_spread{training,
-                                  static_cast<std::uint64_t>(static_cast<double>(training) /
-                                                             std::sqrt(static_cast<double>(number("items")))) +
-                                      1,
-                                  std::min(number("users"), number("items"))};
-    auto const groups = values_.has("groups") ? static_cast<std::uint32_t>(number("groups")) : suitable_groups(spread);
-    std::uint64_t const blocks = groups * expected_phases(spread, groups);
-    // The ratings go when they are in blocks, and the blocks when they are on the machine.
-    std::uint64_t const on_the_way = std::max(from_file ? 0 : count * sizeof(rating), training * sizeof(placed_rating));
-    return {.machine_bytes = graph_sgd_arrays::bytes(training, held_out, groups, blocks, rows, settings_),
-            .host_bytes = (from_file ? 0 : held_out * sizeof(rating)) + blocks * sizeof(std::uint64_t),
-            .preparing_bytes =
-                on_the_way + rows * std::max(number("rank") * sizeof(double), settings_.factors * sizeof(float) + 24),
-            .smaller = from_file ? "" : "count, users or items"};
-  }
-
-  void check_outputs() const override { check_output_files("graph_sgd", values_, {"model", "losses", "plot"}); }
-
-  void prepare(executor& executor) override try {
-    check_outputs();
-    if (training_.all.empty()) read_inputs();
-    std::uint32_t const groups =
-        values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups")) : suitable_groups(spread_);
-    blocks_ = make_rating_blocks(training_, degrees_, groups);
-    training_.all = host_array<rating>{};  // `{}` would only clear it
-    degrees_ = {};
-    arrays_.emplace(executor, std::move(blocks_.ordered), blocks_, held_out_, training_.users, training_.items, mean_,
-                    settings_);
-  } catch (std::bad_alloc const&) {
-    throw limit_error{"graph_sgd: this computer's memory does not hold the ratings: take fewer"};
-  }
-
-  bool may_give_way() const override { return true; }
-
-  job_description describe() const override { return arrays_.value().describe(); }
   std::uint64_t max_rounds() const override { return arrays_.value().rounds(); }
-  void reset() override { arrays_.value().reset(); }
-  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
-
   std::vector<path> inputs() const override {
     return values_.has("ratings") ? std::vector<path>{values_.path("ratings")} : std::vector<path>{};
   }
-  std::vector<path> outputs() const override { return output_files(values_, {"model", "losses", "plot"}); }
 
   verification verify() override {
     if (arrays_.value().stopped()) return {false, "an error is no longer a number"};
@@ -133,10 +77,9 @@ class graph_sgd_owner final : public task_owner {
     ratings training = all_ratings();
     hold_out(training, values_.real("held_out"), settings_.seed);
     blocks_.ordered = arrays_->ordered();
-    auto const verdict =
-        verify_graph_sgd({training, held_out_, blocks_, mean_, settings_, noise}, {user, item, errors});
+    verification made = verify_graph_sgd({training, held_out_, blocks_, mean_, settings_, noise}, {user, item, errors});
     blocks_.ordered = host_array<placed_rating>{};
-    return {verdict.ok, verdict.message};
+    return made;
   }
 
   std::vector<std::string> write() override {
@@ -178,6 +121,53 @@ class graph_sgd_owner final : public task_owner {
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
 
  private:
+  /// Ratings in a file are read, so that their number is known.
+  memory_need need(executor_kind) override {
+    bool const from_file = values_.has("ratings");
+    if (from_file) read_inputs();
+    std::uint64_t const count = from_file ? training_.all.size() + held_out_.size() : number("count");
+    std::uint64_t const rows =
+        from_file ? std::uint64_t{training_.users} + training_.items : number("users") + number("items");
+    // Of generated ratings: by four standard deviations more than expected.
+    auto const at_most = [&](double share) {
+      double const all = static_cast<double>(count);
+      return std::min(count, static_cast<std::uint64_t>(all * share + 2 * std::sqrt(all)));
+    };
+    std::uint64_t const held_out = from_file ? held_out_.size() : at_most(values_.real("held_out"));
+    std::uint64_t const training = from_file ? training_.all.size() : at_most(1 - values_.real("held_out"));
+    // The most popular of generated items has one rating in √items.
+    rating_spread const spread =
+        from_file ? spread_
+                  : rating_spread{training,
+                                  static_cast<std::uint64_t>(static_cast<double>(training) /
+                                                             std::sqrt(static_cast<double>(number("items")))) +
+                                      1,
+                                  std::min(number("users"), number("items"))};
+    auto const groups = values_.has("groups") ? static_cast<std::uint32_t>(number("groups")) : suitable_groups(spread);
+    std::uint64_t const blocks = groups * expected_phases(spread, groups);
+    // The ratings go when they are in blocks, and the blocks when they are on the machine.
+    std::uint64_t const on_the_way = std::max(from_file ? 0 : count * sizeof(rating), training * sizeof(placed_rating));
+    return {.machine_bytes = graph_sgd_arrays::bytes(training, held_out, groups, blocks, rows, settings_),
+            .host_bytes = (from_file ? 0 : held_out * sizeof(rating)) + blocks * sizeof(std::uint64_t),
+            .preparing_bytes =
+                on_the_way + rows * std::max(number("rank") * sizeof(double), settings_.factors * sizeof(float) + 24),
+            .smaller = from_file ? "" : "count, users or items"};
+  }
+
+  graph_sgd_arrays make(executor& executor) override {
+    if (training_.all.empty()) read_inputs();
+    std::uint32_t const groups =
+        values_.has("groups") ? static_cast<std::uint32_t>(values_.integer("groups")) : suitable_groups(spread_);
+    blocks_ = make_rating_blocks(training_, degrees_, groups);
+    training_.all = host_array<rating>{};  // `{}` would only clear it
+    degrees_ = {};
+    return {executor, std::move(blocks_.ordered), blocks_, held_out_, training_.users, training_.items, mean_,
+            settings_};
+  }
+  limit_error too_large() const override {
+    return limit_error{"graph_sgd: this computer's memory does not hold the ratings: take fewer"};
+  }
+
   std::uint64_t number(char const* name) const { return static_cast<std::uint64_t>(values_.integer(name)); }
 
   ratings all_ratings() const {
@@ -247,7 +237,6 @@ class graph_sgd_owner final : public task_owner {
     return learning_curve_svg("Root mean square errors of each epoch", training, held_out);
   }
 
-  option_values values_;
   graph_sgd_settings settings_;
   ratings training_;
   host_array<rating> held_out_;
@@ -255,7 +244,6 @@ class graph_sgd_owner final : public task_owner {
   rating_degrees degrees_;
   rating_spread spread_{};
   rating_blocks blocks_;
-  std::optional<graph_sgd_arrays> arrays_;
 };
 
 }  // namespace
@@ -270,9 +258,7 @@ task_entry graph_sgd_entry() {
                 return with_graph_sgd(static_cast<std::uint32_t>(std::stoul(values.choice("factors"))),
                                       []<class Task>() { return type_of<Task>(); });
               },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<graph_sgd_owner>(values);
-          }};
+          .make = make_owner<graph_sgd_owner>};
 }
 
 }  // namespace lull

@@ -154,7 +154,7 @@ std::string fault_of_epochs(graph_sgd_problem const& problem, graph_sgd_result c
 
 }  // namespace
 
-graph_sgd_verdict verify_graph_sgd(graph_sgd_problem const& problem, graph_sgd_result const& result) {
+verification verify_graph_sgd(graph_sgd_problem const& problem, graph_sgd_result const& result) {
   if (std::string fault = fault_of(problem.blocks, problem.training); !fault.empty()) return {false, fault};
   double const products = static_cast<double>(problem.training.all.size()) * problem.settings.factors;
   auto const affordable = static_cast<std::uint32_t>(std::clamp(max_products / products, 1.0, 1e6));

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <lull/graph/graph_sgd/graph_sgd_arrays.hpp>
+#include <lull/host/task/owner.hpp>
 #include <optional>
 #include <span>
-#include <string>
 
 namespace lull {
 
@@ -25,17 +25,12 @@ struct graph_sgd_result {
   std::span<epoch_errors const> errors;  // (epochs,)
 };
 
-struct graph_sgd_verdict {
-  bool ok;
-  std::string message;
-};
-
 /// Judges a factorisation in double precision, one rating after the other:
 /// - the blocks hold each training rating once, and no two blocks of a phase share a user or an item;
 /// - the first epochs, all if they are below about 2·10⁹ products, done again in the order of the blocks, have the
 ///   errors told, to one part in 10⁴; if those were all epochs, the factors agree, too, to 10⁻³;
 /// - the last factors give the last error told on what is held out;
 /// - that error is not below the noise, by more than four of its standard errors.
-graph_sgd_verdict verify_graph_sgd(graph_sgd_problem const& problem, graph_sgd_result const& result);
+verification verify_graph_sgd(graph_sgd_problem const& problem, graph_sgd_result const& result);
 
 }  // namespace lull

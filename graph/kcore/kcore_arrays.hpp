@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <lull/graph/csr/oriented.hpp>
 #include <lull/graph/csr/symmetric.hpp>
+#include <lull/graph/graph_arrays.hpp>
 #include <lull/graph/kcore/kcore.hpp>
-#include <lull/host/array.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/task/owner.hpp>
+#include <lull/host/task/array_table.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,99 +18,72 @@ namespace lull {
 /// What a core decomposition works on, on a machine; `Task` is a basic_kcore. Movable; must go before the machine does.
 /// The graph is made simple, and its vertices numbered by falling degree, as for triangles: hubs lie side by side.
 template <class Task>
-class kcore_arrays {
+class kcore_arrays : public functor_arrays<Task> {
+  using functor_arrays<Task>::table_;
+  using functor_arrays<Task>::task_;
+
  public:
   /// `graph` must be valid; directions, duplicates, self-loops and weights are not looked at. Throws limit_error, with
   /// the figures, where the machine's memory does not suffice or the graph is larger than a queue can be;
   /// std::bad_alloc where that of the host does not suffice.
-  kcore_arrays(executor& executor, csr const& graph) {
-    oriented_graph oriented = orient(graph);
-    vertex_ = std::move(oriented.vertex);
-    edges_ = 2 * oriented.rows.edges();
-    if (vertices() > queue_mark::max_vertices || edges_ > queue_mark::max_edges) {
-      throw limit_error("kcore: a graph of " + std::to_string(vertices()) + " vertices and " +
-                        std::to_string(edges_ / 2) + " undirected edges is too large: it can have " +
-                        std::to_string(queue_mark::max_vertices) + " vertices and " +
-                        std::to_string(queue_mark::max_edges / 2) + " edges");
-    }
-    try {
-      fill(executor, symmetrised(std::move(oriented.rows)));
-    } catch (limit_error const& reason) {
-      throw limit_error("core numbers of " + std::to_string(vertices()) + " vertices and " +
-                        std::to_string(edges_ / 2) + " undirected edges take " +
-                        std::to_string(bytes(vertices(), edges_)) + " bytes of the machine: " + reason.what());
-    }
+  kcore_arrays(device_memory& memory, csr const& graph) : kcore_arrays(memory, orient(graph)) {}
+
+  /// Of all arrays together; `size` with its edges in both directions.
+  static std::uint64_t bytes(graph_extent size) {
+    return functor_arrays<Task>::bytes_of(
+        sized(size), [&](array_table& table, Task& task) { add_arrays(table, task.on, size.edges, {}); });
   }
 
-  /// Of all arrays together; `edges` in both directions.
-  static std::uint64_t bytes(std::uint64_t vertices, std::uint64_t edges) noexcept {
-    std::uint64_t const lists = kcore_state::list_places(vertices, 0) + kcore_state::list_places(vertices, 1);
-    constexpr std::uint64_t of_queue = sizeof(std::uint32_t) + sizeof(std::uint64_t);
-    return (vertices + 1) * sizeof(std::uint64_t) + (edges + lists) * sizeof(std::uint32_t) +
-           vertices * (sizeof(std::int32_t) + of_queue) + sizeof(kcore_progress);
-  }
-
-  Task task() const noexcept {
-    return {{.offsets = offsets_.data(),
-             .targets = targets_.data(),
-             .core = core_.data(),
-             .queue = {queue_vertices_.data(), queue_edges_.data()},
-             .lists = {lists_[0].data(), lists_[1].data()},
-             .progress = progress_.data(),
-             .graph = {.vertices = vertices(), .piece = Task::piece, .scanned = Task::scanned}}};
-  }
-
-  /// Those that a run writes; the others are made from the graph alone.
-  std::vector<task_array> written() const {
-    return {array_of("core", core_),
-            array_of("queue_vertices", queue_vertices_),
-            array_of("queue_edges", queue_edges_),
-            array_of("list_0", lists_[0]),
-            array_of("list_1", lists_[1]),
-            array_of("progress", progress_)};
-  }
-
-  void reset() {
-    core_.fill_zero();
-    queue_vertices_.fill_zero();
-    queue_edges_.fill_zero();
-    for (auto& one : lists_) one.fill_zero();
-    progress_.fill_zero();
-  }
-
-  kcore_progress progress() const { return progress_.read().front(); }
+  kcore_progress progress() const { return table_.read(task_.on.progress).front(); }
   /// (vertices,), by the graph's own numbers, when the run has ended.
   std::vector<std::uint32_t> cores() const {
-    std::vector<std::int32_t> const by_degree = core_.read();
+    std::vector<std::int32_t> const by_degree = table_.read(task_.on.core);
     std::vector<std::uint32_t> made(by_degree.size());
     for (std::size_t at = 0; at < made.size(); ++at) made[vertex_[at]] = static_cast<std::uint32_t>(by_degree[at]);
     return made;
   }
 
-  std::uint32_t vertices() const noexcept { return static_cast<std::uint32_t>(vertex_.size()); }
   /// Without duplicates and self-loops.
-  std::uint64_t undirected_edges() const noexcept { return edges_ / 2; }
+  std::uint64_t undirected_edges() const noexcept { return undirected_edges_; }
 
  private:
-  void fill(executor& executor, csr const& graph) {
-    offsets_ = {executor, std::span<std::uint64_t const>{graph.offsets}};
-    targets_ = {executor, std::span<std::uint32_t const>{graph.targets}};
-    core_ = {executor, vertices()};
-    queue_vertices_ = {executor, vertices()};
-    queue_edges_ = {executor, vertices()};
-    for (int list = 0; list < 2; ++list) lists_[list] = {executor, kcore_state::list_places(vertices(), list)};
-    progress_ = {executor, 1};
+  kcore_arrays(device_memory& memory, oriented_graph oriented)
+      : functor_arrays<Task>(memory, sized(oriented.rows.extent())),
+        vertex_(std::move(oriented.vertex)),
+        undirected_edges_(oriented.rows.edges()) {
+    graph_extent const size{vertex_.size(), 2 * undirected_edges_};
+    if (size.vertices > queue_mark::max_vertices || size.edges > queue_mark::max_edges) {
+      throw limit_error("kcore: a graph of " + undirected(size) + " is too large: it can have " +
+                        graph_extent{queue_mark::max_vertices, queue_mark::max_edges / 2}.text());
+    }
+    detail::fill_arrays("core numbers of " + undirected(size) + " take", bytes(size),
+                        [&] { add_arrays(table_, task_.on, size.edges, symmetrised(std::move(oriented.rows))); });
+  }
+
+  static std::string undirected(graph_extent size) {
+    return graph_extent{size.vertices, size.edges / 2}.text("undirected ");
+  }
+
+  static Task sized(graph_extent size) {
+    Task task{};
+    task.on.graph = {
+        .vertices = static_cast<std::uint32_t>(size.vertices), .piece = Task::piece, .scanned = Task::scanned};
+    return task;
+  }
+
+  /// Each array, once.
+  static void add_arrays(array_table& table, kcore_state& on, std::uint64_t edges, csr const& graph) {
+    std::uint64_t const vertices = on.graph.vertices;
+    detail::add_rows(table, {vertices, edges}, graph, on.offsets, on.targets);
+    table.cleared(on.core, "core", {vertices});
+    detail::add_queue(table, on.queue, "queue", vertices);
+    table.cleared(on.lists[0], "list_0", {kcore_state::list_places(vertices, 0)});
+    table.cleared(on.lists[1], "list_1", {kcore_state::list_places(vertices, 1)});
+    table.cleared(on.progress, "progress", {1});
   }
 
   host_array<std::uint32_t> vertex_;  // (vertices,) u32, as in oriented_graph
-  std::uint64_t edges_ = 0;           // in both directions
-  device_array<std::uint64_t> offsets_;
-  device_array<std::uint32_t> targets_;
-  device_array<std::int32_t> core_;
-  device_array<std::uint32_t> queue_vertices_;
-  device_array<std::uint64_t> queue_edges_;
-  device_array<std::uint32_t> lists_[2];
-  device_array<kcore_progress> progress_;
+  std::uint64_t undirected_edges_;
 };
 
 }  // namespace lull

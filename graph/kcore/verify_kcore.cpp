@@ -21,7 +21,7 @@ class kcore_verifier {
     });
   }
 
-  kcore_verdict run() {
+  verification run() {
     for (std::uint32_t vertex = 0; vertex < left_.size(); ++vertex) {
       if (left_[vertex] < cores_[vertex]) {
         return {false, told(vertex) + ", but only " + number(left_[vertex]) + " of its " +
@@ -69,12 +69,11 @@ class kcore_verifier {
 
 }  // namespace
 
-kcore_verdict verify_kcore(csr const& graph, std::span<std::uint32_t const> cores, unsigned threads) {
+verification verify_kcore(csr const& graph, std::span<std::uint32_t const> cores, unsigned threads) {
   validate(graph);
-  if (cores.size() != graph.vertices()) {
+  if (cores.size() != graph.vertices())
     throw usage_error("verify_kcore: " + number(cores.size()) + " core numbers for " + number(graph.vertices()) +
                       " vertices");
-  }
   return kcore_verifier{graph, cores, detail::set_up_threads(threads)}.run();
 }
 

@@ -3,15 +3,10 @@
 
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
-#include <string>
 
 namespace lull {
-
-struct kcore_verdict {
-  bool ok = false;
-  std::string message;  // one sentence, whether ok or not
-};
 
 /// Checks the core numbers of a graph's vertices, its edges without a direction, duplicates and self-loops left out;
 /// `cores`: (vertices,) u32. By two properties that no other numbers have together, without a level after the other:
@@ -24,6 +19,6 @@ struct kcore_verdict {
 /// and 28 for each vertex. Throws usage_error for an invalid graph, and for another number of results than of vertices.
 ///
 /// Source: Seidman, "Network structure and minimum degree", Social Networks 5 (3), 1983 (the definition).
-kcore_verdict verify_kcore(csr const& graph, std::span<std::uint32_t const> cores, unsigned threads = 0);
+verification verify_kcore(csr const& graph, std::span<std::uint32_t const> cores, unsigned threads = 0);
 
 }  // namespace lull

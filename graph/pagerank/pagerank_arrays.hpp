@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
 #include <lull/graph/csr/transpose.hpp>
+#include <lull/graph/graph_arrays.hpp>
 #include <lull/graph/pagerank/pagerank.hpp>
-#include <lull/host/array.hpp>
-#include <lull/host/error.hpp>
-#include <lull/host/task/owner.hpp>
+#include <lull/host/task/array_table.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,113 +21,81 @@ struct pagerank_settings {
 
 /// What PageRank works on, on a machine; `Task` is a basic_pagerank. Movable; must go before the machine does.
 template <class Task>
-class pagerank_arrays {
+class pagerank_arrays : public functor_arrays<Task> {
+  using functor_arrays<Task>::table_;
+  using functor_arrays<Task>::task_;
+
  public:
   /// `out` holds the edges as loaded and must be valid; its weights are not looked at. Throws limit_error, with the
   /// figures, where the machine's memory does not suffice, std::bad_alloc where that of the host does not.
-  pagerank_arrays(executor& executor, csr const& out, pagerank_settings const& settings)
-      : settings_(settings), vertices_(out.vertices()), edges_(out.edges()) {
-    tiles_ = (edges_ + Task::tile - 1) / Task::tile;
-    try {
-      fill(executor, out);
-    } catch (limit_error const& reason) {
-      throw limit_error("PageRank of " + std::to_string(vertices_) + " vertices and " + std::to_string(edges_) +
-                        " edges takes " + std::to_string(bytes(vertices_, edges_)) +
-                        " bytes of the machine: " + reason.what());
-    }
+  pagerank_arrays(device_memory& memory, csr const& out, pagerank_settings const& settings)
+      : functor_arrays<Task>(memory, sized(out.extent())) {
+    task_.sweeps = settings.sweeps;
+    task_.damping = settings.damping;
+    task_.tolerance = settings.tolerance;
+    detail::fill_arrays("PageRank of " + out.extent().text() + " takes", bytes(out.extent()),
+                        [&] { add_arrays(table_, task_, out); });
   }
 
   /// Of all arrays together, at most: vertices that no edge leads to have no sum.
-  static std::uint64_t bytes(std::uint64_t vertices, std::uint64_t edges) noexcept {
-    Task sizes{};
-    sizes.vertices = static_cast<std::uint32_t>(vertices);
-    sizes.tiles = (edges + Task::tile - 1) / Task::tile;
-    std::uint64_t const of_tiles = (sizes.tiles + 1) * (Task::tile * sizeof(std::uint32_t) + Task::tile / 8 +
-                                                        sizeof(std::uint32_t) + sizeof(float));
-    return of_tiles + vertices * 4 * sizeof(float) + (vertices / 32 + 1) * sizeof(entered_word) +
-           sizes.blocks() * sizeof(double) + (sizes.settles() + sizes.folds()) * sizeof(pagerank_partial) +
-           sizeof(pagerank_progress);
+  static std::uint64_t bytes(graph_extent size) {
+    return functor_arrays<Task>::bytes_of(sized(size),
+                                          [&](array_table& table, Task& task) { add_arrays(table, task, {}); });
   }
 
-  Task task() const noexcept {
-    return {.sources = sources_.data(),
-            .row_ends = row_ends_.data(),
-            .tile_row = tile_row_.data(),
-            .entered = entered_.data(),
-            .inverse_degree = inverse_degree_.data(),
-            .rank = rank_.data(),
-            .share = share_.data(),
-            .sum = sum_.data(),
-            .carry = carry_.data(),
-            .block_carry = block_carry_.data(),
-            .partial = partial_.data(),
-            .folded = folded_.data(),
-            .progress = progress_.data(),
-            .tiles = tiles_,
-            .sweeps = settings_.sweeps,
-            .damping = settings_.damping,
-            .tolerance = settings_.tolerance,
-            .vertices = vertices_};
-  }
-
-  /// Those that a run writes; the others are made from the graph alone.
-  std::vector<task_array> written() const {
-    return {array_of("rank", rank_),
-            array_of("share", share_),
-            array_of("sum", sum_),
-            array_of("carry", carry_),
-            array_of("block_carry", block_carry_),
-            array_of("partial", partial_),
-            array_of("folded", folded_),
-            array_of("progress", progress_)};
-  }
-
-  void reset() {
-    rank_.fill_zero();
-    share_.fill_zero();
-    sum_.fill_zero();
-    carry_.fill_zero();
-    block_carry_.fill_zero();
-    partial_.fill_zero();
-    folded_.fill_zero();
-    progress_.fill_zero();
-  }
-
-  std::vector<float> ranks() const { return rank_.read(); }
-  pagerank_progress progress() const { return progress_.read().front(); }
+  std::vector<float> ranks() const { return table_.read(task_.rank); }
+  pagerank_progress progress() const { return table_.read(task_.progress).front(); }
 
  private:
-  void fill(executor& executor, csr const& out) {
-    {
-      csr const in = transpose(out);
-      sources_ = {executor, tiles_ * Task::tile / 4};
-      executor.write(sources_.data(), in.targets.data(), edges_ * sizeof(std::uint32_t));
-      lay_out_rows(executor, in);
-    }
-    host_array<float> inverse(vertices_);
-    for (std::size_t vertex = 0; vertex < vertices_; ++vertex) {
+  static Task sized(graph_extent size) {
+    Task task{};
+    task.vertices = static_cast<std::uint32_t>(size.vertices);
+    task.tiles = (size.edges + Task::tile - 1) / Task::tile;
+    return task;
+  }
+
+  /// Each array, once.
+  static void add_arrays(array_table& table, Task& task, csr const& out) {
+    std::uint64_t const rows = add_rows(table, task, table.only_counts() ? csr{} : transpose(out));
+    table.input(task.inverse_degree, task.vertices, inverse_degrees(out));
+    table.cleared(task.rank, "rank", {task.vertices});
+    table.cleared(task.share, "share", {task.vertices});
+    table.cleared(task.sum, "sum", {rows});
+    table.cleared(task.carry, "carry", {task.tiles});
+    table.cleared(task.block_carry, "block_carry", {task.blocks()});
+    table.cleared(task.partial, "partial", {task.settles()});
+    table.cleared(task.folded, "folded", {task.folds()});
+    table.cleared(task.progress, "progress", {1});
+  }
+
+  static host_array<float> inverse_degrees(csr const& out) {
+    host_array<float> inverse(out.vertices());
+    for (std::size_t vertex = 0; vertex < inverse.size(); ++vertex) {
       auto const degree = out.offsets[vertex + 1] - out.offsets[vertex];
       inverse[vertex] = degree == 0 ? 0.0F : 1 / static_cast<float>(degree);
     }
-    inverse_degree_ = {executor, std::span<float const>{inverse}};
-    rank_ = {executor, vertices_};
-    share_ = {executor, vertices_};
-    carry_ = {executor, tiles_};
-    Task const sizes = task();
-    block_carry_ = {executor, sizes.blocks()};
-    partial_ = {executor, sizes.settles()};
-    folded_ = {executor, sizes.folds()};
-    progress_ = {executor, 1};
+    return inverse;
   }
 
-  /// Where rows end, and which vertices have one: rows without edges are left out.
-  void lay_out_rows(executor& executor, csr const& in) {
-    std::vector<std::uint32_t> ends((tiles_ * Task::tile + 31) / 32);
-    std::vector<std::uint32_t> tile_row(tiles_ + 1);
-    std::vector<entered_word> entered((vertices_ + 31ULL) / 32);
+  /// Edges, where rows end, and which vertices have one: rows without edges are left out. Returns how many rows there
+  /// are, at most.
+  static std::uint64_t add_rows(array_table& table, Task& task, csr const& in) {
+    std::uint64_t const words = (task.tiles * Task::tile + 31) / 32;
+    std::uint64_t const entered_words = (task.vertices + 31ULL) / 32;
+    table.input(task.sources, task.tiles * Task::tile / 4);
+    if (table.only_counts()) {
+      table.input(task.row_ends, words);
+      table.input(task.tile_row, task.tiles + 1);
+      table.input(task.entered, entered_words);
+      return task.vertices;
+    }
+    table.write(task.sources, std::span<std::uint32_t const>{in.targets});
+    std::vector<std::uint32_t> ends(words);
+    std::vector<std::uint32_t> tile_row(task.tiles + 1);
+    std::vector<entered_word> entered(entered_words);
     std::uint32_t rows = 0;
     std::uint64_t tile = 0;
-    for (std::uint64_t vertex = 0; vertex < vertices_; ++vertex) {
+    for (std::uint64_t vertex = 0; vertex < task.vertices; ++vertex) {
       entered_word& word = entered[vertex / 32];
       if (vertex % 32 == 0) word.before = rows;
       if (in.offsets[vertex] == in.offsets[vertex + 1]) continue;
@@ -138,30 +105,12 @@ class pagerank_arrays {
       while (tile <= last / Task::tile) tile_row[tile++] = rows;
       ++rows;
     }
-    tile_row[tiles_] = rows;
-    row_ends_ = {executor, std::span<std::uint32_t const>{ends}};
-    tile_row_ = {executor, std::span<std::uint32_t const>{tile_row}};
-    entered_ = {executor, std::span<entered_word const>{entered}};
-    sum_ = {executor, rows};
+    tile_row[task.tiles] = rows;
+    table.input(task.row_ends, words, ends);
+    table.input(task.tile_row, task.tiles + 1, tile_row);
+    table.input(task.entered, entered_words, entered);
+    return rows;
   }
-
-  pagerank_settings settings_;
-  std::uint32_t vertices_;
-  std::uint64_t edges_;
-  std::uint64_t tiles_ = 0;
-  device_array<source_quad> sources_;
-  device_array<std::uint32_t> row_ends_;
-  device_array<std::uint32_t> tile_row_;
-  device_array<entered_word> entered_;
-  device_array<float> inverse_degree_;
-  device_array<float> rank_;
-  device_array<float> share_;
-  device_array<float> sum_;
-  device_array<float> carry_;
-  device_array<double> block_carry_;
-  device_array<pagerank_partial> partial_;
-  device_array<pagerank_partial> folded_;
-  device_array<pagerank_progress> progress_;
 };
 
 }  // namespace lull

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <lull/graph/graph_input.hpp>
-#include <lull/graph/highest.hpp>
+#include <lull/graph/graph_owner.hpp>
 #include <lull/graph/load/load_lines.hpp>
 #include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/graph/pagerank/pagerank_owner.hpp>
 #include <lull/graph/pagerank/verify_pagerank.hpp>
+#include <lull/graph/result_lines.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/io/atomic_file.hpp>
-#include <lull/host/task/output_files.hpp>
-#include <optional>
-#include <utility>
 
 namespace lull {
 namespace {
@@ -43,9 +38,8 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
       while (!left.empty() && names.size() < vertices) {
         auto const end = left.find('\n');
         std::string_view line = left.substr(0, end);
-        if (line.size() > detail::max_line_bytes) {
+        if (line.size() > detail::max_line_bytes)
           throw input_error(file.string(), names.size() + 1, "the line is longer than 64 KiB");
-        }
         if (line.ends_with('\r')) line.remove_suffix(1);
         names.emplace_back(line);
         left.remove_prefix(end + 1);
@@ -62,74 +56,36 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
   return names;
 }
 
-class pagerank_owner final : public task_owner {
+class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
  public:
-  explicit pagerank_owner(option_values const& values)
-      : values_(values), input_("pagerank", values_, graph_input::weights::dropped) {
+  explicit pagerank_owner(option_values const& values) : graph_owner("pagerank", values) {
     settings_ = {.damping = values.real("damping"),
                  .tolerance = values.real("tolerance"),
                  .sweeps = static_cast<std::uint64_t>(values.integer("sweeps"))};
   }
 
-  /// A graph in a file is read, so that its size is known.
-  memory_need needs(executor_kind kind) override try {
-    graph_input::extent const size = input_.size();
-    std::uint64_t const executor = pagerank_arrays<pagerank>::bytes(size.vertices, size.edges);
-    return input_.need_with_transpose(executor, kind == executor_kind::threads ? executor : 0);
-  } catch (std::bad_alloc const&) {
-    throw input_.too_large();
-  }
-
-  void check_outputs() const override { check_output_files("pagerank", values_, {"out"}); }
-
-  void prepare(executor& executor) override try {
-    check_outputs();
-    csr out = input_.take();
-    std::vector<std::string> names = make_names(out.vertices());
-    arrays_.emplace(executor, out, settings_);
-    out_ = std::move(out);
-    names_ = std::move(names);
-    // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
-    max_chain_ = pagerank::max_chain(executor.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
-  } catch (std::bad_alloc const&) {
-    throw input_.too_large();
-  }
-
-  bool may_give_way() const override { return true; }
-
-  job_description describe() const override {
-    job_description made = lull::describe(arrays_.value().task(), "pagerank");
-    made.grain = static_cast<std::uint32_t>(values_.integer("grain"));
-    return made;
-  }
-
   std::uint64_t max_rounds() const override { return 1 + settings_.sweeps; }  // the first sets the ranks
-  void reset() override { arrays_.value().reset(); }
-
-  std::vector<task_array> arrays() const override { return arrays_.value().written(); }
-
-  std::vector<path> inputs() const override { return input_.files(); }
-  std::vector<path> outputs() const override { return output_files(values_, {"out"}); }
 
   verification verify() override {
     pagerank_progress const end = arrays_.value().progress();
-    auto const verdict = verify_pagerank(out_, arrays_->ranks(),
-                                         {.damping = settings_.damping,
-                                          .tolerance = settings_.tolerance,
-                                          .converged = end.converged != 0,
-                                          .sweeps = end.sweeps,
-                                          .max_chain = max_chain_});
-    return {verdict.ok, verdict.message};
+    return verify_pagerank(graph_, arrays_->ranks(),
+                           {.damping = settings_.damping,
+                            .tolerance = settings_.tolerance,
+                            .converged = end.converged != 0,
+                            .sweeps = end.sweeps,
+                            .max_chain = max_chain_});
   }
 
   std::vector<std::string> write() override {
     std::vector<float> const ranks = arrays_.value().ranks();
     std::vector<std::string> lines{sum_up(arrays_->progress())};
-    if (values_.has("out")) {
-      write_ranks(ranks);
-      lines.push_back("ranks: " + values_.path("out").string());
-    }
-    list_top(ranks, lines);
+    write_values(
+        values_, ranks, [](float rank) { return formatted("%.9g", rank); }, "ranks", lines);
+    list_vertices(lines, "highest ranks of " + std::to_string(ranks.size()) + " vertices:",
+                  top_vertices(ranks, static_cast<std::size_t>(values_.integer("top"))), [&](std::uint32_t vertex) {
+                    std::string const name = names_.empty() ? "vertex " + std::to_string(vertex) : names_[vertex];
+                    return formatted("%.6f  ", ranks[vertex]) + name;
+                  });
     return lines;
   }
 
@@ -139,6 +95,20 @@ class pagerank_owner final : public task_owner {
   }
 
  private:
+  /// A graph in a file is read, so that its size is known.
+  memory_need need(executor_kind kind) override {
+    graph_extent const size = input_.size();
+    std::uint64_t const machine_bytes = pagerank_arrays<pagerank>::bytes(size);
+    return input_.need_with_transpose(machine_bytes, kind == executor_kind::threads ? machine_bytes : 0);
+  }
+
+  pagerank_arrays<pagerank> fill(executor& executor, csr& graph) override {
+    names_ = make_names(graph.vertices());
+    // On CPU threads a team may be of any width; two leave the longest pieces to one thread.
+    max_chain_ = pagerank::max_chain(executor.kind() == executor_kind::cuda ? pagerank::max_threads : 2);
+    return {executor, graph, settings_};
+  }
+
   std::vector<std::string> make_names(std::uint32_t vertices) const {
     if (values_.has("names")) return read_names(values_.path("names"), vertices);
     if (!input_.is_shipped()) return {};
@@ -153,34 +123,14 @@ class pagerank_owner final : public task_owner {
     return text;
   }
 
-  void write_ranks(std::vector<float> const& ranks) const {
-    atomic_file file{values_.path("out")};
-    char line[64];
-    for (std::size_t vertex = 0; vertex < ranks.size(); ++vertex) {
-      int const length = std::snprintf(line, sizeof line, "%zu\t%.9g\n", vertex, static_cast<double>(ranks[vertex]));
-      file.write({line, static_cast<std::size_t>(length)});
-    }
-    file.commit();
+  static std::string formatted(char const* format, float rank) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, static_cast<double>(rank));
+    return text;
   }
 
-  void list_top(std::vector<float> const& ranks, std::vector<std::string>& lines) const {
-    std::vector<std::uint32_t> const first = places_of_highest(ranks, static_cast<std::size_t>(values_.integer("top")));
-    if (first.empty()) return;
-    lines.push_back("highest ranks of " + std::to_string(ranks.size()) + " vertices:");
-    for (std::size_t place = 0; place < first.size(); ++place) {
-      std::uint32_t const vertex = first[place];
-      char text[64];
-      std::snprintf(text, sizeof text, "%4zu  %.6f  ", place + 1, static_cast<double>(ranks[vertex]));
-      lines.push_back(text + (names_.empty() ? "vertex " + std::to_string(vertex) : names_[vertex]));
-    }
-  }
-
-  option_values values_;
-  graph_input input_;
   pagerank_settings settings_;
-  csr out_;
   std::vector<std::string> names_;  // (vertices,) or empty
-  std::optional<pagerank_arrays<pagerank>> arrays_;
   std::uint64_t max_chain_ = 0;
 };
 
@@ -192,9 +142,7 @@ task_entry pagerank_entry() {
           .example = "pagerank:kronecker=20,out=ranks.tsv",
           .options = pagerank_options,
           .type = [](option_values const&) { return type_of<pagerank>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<pagerank_owner>(values);
-          }};
+          .make = make_owner<pagerank_owner>};
 }
 
 }  // namespace lull

@@ -46,9 +46,7 @@ class pagerank_verifier {
  public:
   pagerank_verifier(csr const& out, std::span<float const> ranks, pagerank_claim const& claim)
       : out_(out), ranks_(ranks), claim_(claim), vertices_(out.vertices()), in_degrees_(in_degrees(out)) {
-    for (std::uint32_t vertex = 0; vertex < out.vertices(); ++vertex) {
-      dangling_vertices_ += dangling(vertex) ? 1 : 0;
-    }
+    for (std::uint32_t vertex = 0; vertex < out.vertices(); ++vertex) dangling_vertices_ += dangling(vertex) ? 1 : 0;
   }
 
   pagerank_verdict run() {
@@ -82,9 +80,7 @@ class pagerank_verifier {
   template <class Ranks>
   double dangling_mass(Ranks const& ranks) const {
     double mass = 0;
-    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
-      mass += dangling(vertex) ? ranks[vertex] : 0;
-    }
+    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) mass += dangling(vertex) ? ranks[vertex] : 0;
     return mass;
   }
 
@@ -97,23 +93,18 @@ class pagerank_verifier {
   template <class Ranks>
   double sweep_rounding(Ranks const& ranks, double dangling_mass) const {
     double rounding = claim_.damping * dangling_mass * gamma(chain(dangling_vertices_) + fixed_roundings);
-    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
+    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex)
       rounding += ranks[vertex] * gamma(chain(in_degrees_[vertex]) + fixed_roundings);
-    }
     return rounding;
   }
 
   /// Adds its share of damping × amount to each vertex that an edge of `source` leads to.
   void push(std::uint32_t source, double amount, std::vector<double>& to) const {
-    if (dangling(source)) {
-      return;
-    }
+    if (dangling(source)) return;
     auto const begin = out_.offsets[source];
     auto const end = out_.offsets[source + 1ULL];
     auto const share = claim_.damping * amount / static_cast<double>(end - begin);
-    for (auto at = begin; at < end; ++at) {
-      to[out_.targets[at]] += share;
-    }
+    for (auto at = begin; at < end; ++at) to[out_.targets[at]] += share;
   }
 
   void hold_against_solution() {
@@ -121,9 +112,7 @@ class pagerank_verifier {
     auto const tolerance = claim_.tolerance * (1 + gamma(chain(vertices_) + 2));
     auto const mass = dangling_mass(ranks_);
     verdict_.bound = (damping * tolerance + sweep_rounding(ranks_, mass)) / (1 - damping);
-    if (!(verdict_.bound < vacuous_bound)) {
-      return;
-    }
+    if (!(verdict_.bound < vacuous_bound)) return;
     // (I - d A) x = b with the same b > 0 for every vertex has the ranks as its solution but for scale, whatever b:
     // the dangling mass is spread like the teleport, so it only scales. And ‖(I - d A)⁻¹‖ ≤ 1 / (1 - d), so the
     // residual tells how far x is from the solution, wherever x began. It begins at the ranks under test, which saves
@@ -131,9 +120,7 @@ class pagerank_verifier {
     std::vector<double> x(ranks_.begin(), ranks_.end());
     std::vector<double> residual(x.size());
     std::transform(x.begin(), x.end(), residual.begin(), [b = base(mass)](double value) { return b - value; });
-    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
-      push(vertex, x[vertex], residual);
-    }
+    for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) push(vertex, x[vertex], residual);
 
     // Pushing r out of a vertex takes |r| from ‖residual‖ and gives back d |r| at most; a sweep over all leaves at most
     // d times what was there. What is too small to matter stays where it is.
@@ -157,9 +144,8 @@ class pagerank_verifier {
     // ‖x / ‖x‖ - x* / ‖x*‖‖ ≤ 2 ‖x - x*‖ / ‖x‖
     auto const scale = norm(x);
     verdict_.solver_error = 2 * left / (1 - damping) / scale;
-    for (std::size_t vertex = 0; vertex < x.size(); ++vertex) {
+    for (std::size_t vertex = 0; vertex < x.size(); ++vertex)
       verdict_.distance += std::abs(ranks_[vertex] - x[vertex] / scale);
-    }
   }
 
   void hold_against_sweeps() {
@@ -170,13 +156,9 @@ class pagerank_verifier {
     for (verdict_.sweeps = 0; verdict_.sweeps < claim_.sweeps; ++verdict_.sweeps) {
       auto const mass = dangling_mass(ranks);
       std::fill(next.begin(), next.end(), base(mass));
-      for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) {
-        push(vertex, ranks[vertex], next);
-      }
+      for (std::uint32_t vertex = 0; vertex < out_.vertices(); ++vertex) push(vertex, ranks[vertex], next);
       double change = 0;
-      for (std::size_t vertex = 0; vertex < next.size(); ++vertex) {
-        change += std::abs(next[vertex] - ranks[vertex]);
-      }
+      for (std::size_t vertex = 0; vertex < next.size(); ++vertex) change += std::abs(next[vertex] - ranks[vertex]);
       ranks.swap(next);
       auto const rounding = sweep_rounding(ranks, mass);
       verdict_.bound = damping * verdict_.bound + rounding;
@@ -187,9 +169,8 @@ class pagerank_verifier {
         break;
       }
     }
-    for (std::size_t vertex = 0; vertex < ranks.size(); ++vertex) {
+    for (std::size_t vertex = 0; vertex < ranks.size(); ++vertex)
       verdict_.distance += std::abs(ranks_[vertex] - ranks[vertex]);
-    }
   }
 
   void judge() {
@@ -211,9 +192,7 @@ class pagerank_verifier {
 
   static double norm(std::vector<double> const& values) {
     double sum = 0;
-    for (double const value : values) {
-      sum += std::abs(value);
-    }
+    for (double const value : values) sum += std::abs(value);
     return sum;
   }
 
@@ -230,16 +209,13 @@ class pagerank_verifier {
 
 pagerank_verdict verify_pagerank(csr const& out, std::span<float const> ranks, pagerank_claim const& claim) {
   validate(out);
-  if (ranks.size() != out.vertices()) {
+  if (ranks.size() != out.vertices())
     throw usage_error("verify_pagerank: " + std::to_string(ranks.size()) + " ranks for " +
                       std::to_string(out.vertices()) + " vertices");
-  }
-  if (!(claim.damping >= 0 && claim.damping < 1)) {
+  if (!(claim.damping >= 0 && claim.damping < 1))
     throw usage_error("verify_pagerank: damping " + std::to_string(claim.damping) + " is outside 0 to below 1");
-  }
-  if (claim.converged && !(claim.tolerance > 0)) {
+  if (claim.converged && !(claim.tolerance > 0))
     throw usage_error("verify_pagerank: tolerance " + std::to_string(claim.tolerance) + " is not above 0");
-  }
   return pagerank_verifier{out, ranks, claim}.run();
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
-#include <string>
 
 namespace lull {
 
@@ -19,14 +19,12 @@ struct pagerank_claim {
   std::uint64_t max_chain = 0;
 };
 
-struct pagerank_verdict {
-  bool ok = false;
+struct pagerank_verdict : verification {
   double distance = 0;       // L1, of the ranks from those of the verifier
   double solver_error = 0;   // L1, of the verifier's ranks, at most
   double bound = 0;          // what distance and solver_error may come to
   double sum = 0;            // of the ranks; 1 but for what the bound allows
   std::uint64_t sweeps = 0;  // of the verifier
-  std::string message;       // one sentence, whether ok or not
 };
 
 /// Checks PageRank with dangling mass spread evenly, duplicate edges and self-loops kept, ranks that sum to 1:

@@ -27,7 +27,7 @@ class sssp_verifier {
     if (!found) found = check_parents();
     if (!found) found = check_hops();
     if (!found) found = check_by_dijkstra(sampled);
-    if (found) return {false, std::move(*found)};
+    if (found) return {{false, std::move(*found)}};
     std::uint64_t farthest = 0;
     std::uint32_t max_hops = 0;
     for (std::uint32_t vertex = 0; vertex < found_.size(); ++vertex) {
@@ -35,11 +35,12 @@ class sssp_verifier {
       farthest = std::max(farthest, found_[vertex].distance);
       max_hops = std::max(max_hops, hops_[vertex]);
     }
-    return {true,
-            "from vertex " + std::to_string(source_) + ": " + std::to_string(reached_) + " of " +
-                std::to_string(found_.size()) + " vertices reached, distance " + text(farthest) + ", " +
-                std::to_string(max_hops) + " edges; the nearest by Dijkstra, too",
-            reached_, value(farthest), max_hops};
+    return {{true, "from vertex " + std::to_string(source_) + ": " + std::to_string(reached_) + " of " +
+                       std::to_string(found_.size()) + " vertices reached, distance " + text(farthest) + ", " +
+                       std::to_string(max_hops) + " edges; the nearest by Dijkstra, too"},
+            reached_,
+            value(farthest),
+            max_hops};
   }
 
  private:
@@ -195,14 +196,12 @@ sssp_verdict verify_sssp(csr const& out, weight_kind kind, std::uint32_t source,
                          std::uint64_t sampled) {
   validate(out);
   if (out.weights.size() != out.edges()) throw usage_error("verify_sssp: the graph has no weights");
-  if (found.size() != out.vertices()) {
+  if (found.size() != out.vertices())
     throw usage_error("verify_sssp: " + std::to_string(found.size()) + " results for " +
                       std::to_string(out.vertices()) + " vertices");
-  }
-  if (source >= out.vertices()) {
+  if (source >= out.vertices())
     throw usage_error("verify_sssp: the source is vertex " + std::to_string(source) + ", but the graph has " +
                       std::to_string(out.vertices()));
-  }
   return sssp_verifier{out, kind, source, found}.run(sampled);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
 #include <lull/graph/load/edge_weights.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
 #include <string>
 
@@ -20,9 +21,7 @@ struct sssp_found {
   bool operator==(sssp_found const&) const = default;
 };
 
-struct sssp_verdict {
-  bool ok = false;
-  std::string message;  // one sentence, whether ok or not
+struct sssp_verdict : verification {
   std::uint64_t reached = 0;
   double farthest = 0;     // greatest distance
   std::uint32_t hops = 0;  // of the path with the most edges

@@ -23,9 +23,7 @@ class neighbourhoods {
     std::iota(vertex_.begin(), vertex_.end(), 0U);
     std::stable_sort(vertex_.begin(), vertex_.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return rows_.of(a).size() > rows_.of(b).size(); });
-    for (std::uint32_t place = 0; place < vertices(); ++place) {
-      place_[vertex_[place]] = place;
-    }
+    for (std::uint32_t place = 0; place < vertices(); ++place) place_[vertex_[place]] = place;
     rows_.for_each_vertex(threads, [&](std::uint32_t vertex) {
       auto const there = rows_.of(vertex);
       std::transform(there.begin(), there.end(), there.begin(),
@@ -61,14 +59,10 @@ class marks {
 
   bool has(std::uint32_t place) const { return (words_[place / 64] >> (place % 64) & 1) != 0; }
   void set(row places) {
-    for (auto const place : places) {
-      words_[place / 64] |= 1ULL << (place % 64);
-    }
+    for (auto const place : places) words_[place / 64] |= 1ULL << (place % 64);
   }
   void clear(row places) {
-    for (auto const place : places) {
-      words_[place / 64] = 0;
-    }
+    for (auto const place : places) words_[place / 64] = 0;
   }
 
  private:
@@ -147,9 +141,7 @@ class triangles_verifier {
  private:
   void compare_all() {
     auto const right = count_all(graph_, threads_);
-    for (std::uint32_t place = 0; place < graph_.vertices(); ++place) {
-      compare(graph_.vertex_at(place), right[place]);
-    }
+    for (std::uint32_t place = 0; place < graph_.vertices(); ++place) compare(graph_.vertex_at(place), right[place]);
     conclude(std::accumulate(right.begin(), right.end(), std::uint64_t{0}) / 3, "found another way");
   }
 
@@ -159,9 +151,7 @@ class triangles_verifier {
     std::shuffle(chosen.begin(), chosen.end(), std::mt19937_64{1});
     chosen.resize(std::min<std::uint64_t>(sample, chosen.size()));
     marks marked{graph_.vertices()};
-    for (auto const place : chosen) {
-      compare(graph_.vertex_at(place), count_at(graph_, place, marked));
-    }
+    for (auto const place : chosen) compare(graph_.vertex_at(place), count_at(graph_, place, marked));
     auto const sum = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
     if (wrong_ == 0 && sum % 3 != 0) {
       verdict_.message = "the counts of all vertices add up to " + number(sum) + ", which is not divisible by 3";
@@ -172,9 +162,7 @@ class triangles_verifier {
 
   void compare(std::uint32_t vertex, std::uint64_t right) {
     ++verdict_.compared;
-    if (counts_[vertex] == right) {
-      return;
-    }
+    if (counts_[vertex] == right) return;
     if (wrong_ == 0 || vertex < wrong_vertex_) {
       wrong_vertex_ = vertex;
       right_there_ = right;
@@ -214,10 +202,9 @@ class triangles_verifier {
 triangles_verdict verify_triangles(csr const& graph, std::span<std::uint64_t const> counts, std::uint64_t total,
                                    triangles_check const& check) {
   validate(graph);
-  if (counts.size() != graph.vertices()) {
+  if (counts.size() != graph.vertices())
     throw usage_error("verify_triangles: " + std::to_string(counts.size()) + " counts for " +
                       std::to_string(graph.vertices()) + " vertices");
-  }
   return triangles_verifier{graph, counts, total, check}.verdict();
 }
 

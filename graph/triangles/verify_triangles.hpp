@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
+#include <lull/host/task/owner.hpp>
 #include <span>
-#include <string>
 
 namespace lull {
 
@@ -14,10 +14,8 @@ struct triangles_check {
   unsigned threads = 0;                  // 0: those of the machine; the verdict does not depend on it
 };
 
-struct triangles_verdict {
-  bool ok = false;
+struct triangles_verdict : verification {
   std::uint64_t compared = 0;  // vertices
-  std::string message;         // one sentence, whether ok or not
 };
 
 /// Checks the triangles at each vertex and in total; `graph` holds the edges as loaded: their direction, duplicates and

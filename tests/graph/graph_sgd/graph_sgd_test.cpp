@@ -30,7 +30,7 @@ struct factorised {
   std::vector<epoch_errors> errors;
   bool stopped = false;
 
-  graph_sgd_verdict verdict(std::optional<double> noise = {}) const {
+  verification verdict(std::optional<double> noise = {}) const {
     return verify_graph_sgd({training, held_out, blocks, mean, settings, noise}, {user, item, errors});
   }
 };
@@ -69,7 +69,7 @@ TEST(GraphSgd, AgreesWithTheSameDescentInDoublePrecision) {
   for (std::uint32_t const factors : {8U, 16U, 32U, 64U}) {
     for (int const width : {1, 4}) {
       factorised const done = factorise(few, {.factors = factors, .epochs = 3}, {.width = width});
-      graph_sgd_verdict const verdict = done.verdict(0.5);
+      verification const verdict = done.verdict(0.5);
       EXPECT_TRUE(verdict.ok) << factors << " factors, teams of " << width << ": " << verdict.message;
     }
   }
@@ -129,7 +129,7 @@ TEST(GraphSgd, KnowsFourNumbersOfFactors) {
 class VerifyGraphSgd : public testing::Test {
  protected:
   void expect_refused(factorised const& wrong, char const* says, std::optional<double> noise = {}) {
-    graph_sgd_verdict const verdict = wrong.verdict(noise);
+    verification const verdict = wrong.verdict(noise);
     EXPECT_FALSE(verdict.ok);
     EXPECT_NE(verdict.message.find(says), std::string::npos) << verdict.message;
   }

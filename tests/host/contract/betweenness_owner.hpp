@@ -44,8 +44,7 @@ class small_betweenness_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
   verification verify() override {
     if (arrays_.value().progress().phase != betweenness_phase::end) return {false, "the run is not over"};
-    betweenness_verdict const verdict = verify_betweenness(graph_, sources_, arrays_->totals());
-    return {verdict.ok, verdict.message};
+    return verify_betweenness(graph_, sources_, arrays_->totals());
   }
   std::vector<std::string> write() override { return {}; }
 

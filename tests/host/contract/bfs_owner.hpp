@@ -65,7 +65,7 @@ class searches_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
   verification verify() override {
     bfs_summary const end = arrays_.value().summary();
-    bfs_verdict last;
+    verification last;
     arrays_->each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
       last = verify_bfs(graph_, sources_[search], found);
       return last.ok;

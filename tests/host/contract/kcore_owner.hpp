@@ -33,8 +33,7 @@ class small_kcore_owner final : public task_owner {
     if (end.phase != kcore_phase::end || end.list == 0) {
       return {false, "the run is not over, or no list was made: level " + std::to_string(end.level)};
     }
-    auto const verdict = verify_kcore(graph_, arrays_->cores());
-    return {verdict.ok, verdict.message};
+    return verify_kcore(graph_, arrays_->cores());
   }
   std::vector<std::string> write() override { return {}; }
 
