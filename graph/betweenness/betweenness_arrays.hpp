@@ -55,8 +55,8 @@ class betweenness_arrays : public functor_arrays<Task> {
   static void add_arrays(array_table& table, betweenness_state& on, std::uint64_t edges, csr const& out,
                          std::span<std::uint32_t const> sources) {
     std::uint64_t const vertices = on.graph.vertices;
-    detail::add_rows(table, {vertices, edges}, out, on.out.offsets, on.out.neighbours);
-    detail::add_transposed_rows(table, {vertices, edges}, out, on.in.offsets, on.in.neighbours);
+    detail::add_rows(table, graph_extent{vertices, edges}, out, on.out.offsets, on.out.neighbours);
+    detail::add_transposed_rows(table, graph_extent{vertices, edges}, out, on.in.offsets, on.in.neighbours);
     table.input(on.sources, on.graph.sources, sources);
     table.cleared(on.totals, "totals", {vertices});
     table.cleared(on.depths, "depths", {vertices});

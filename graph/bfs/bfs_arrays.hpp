@@ -93,8 +93,8 @@ class bfs_arrays : public functor_arrays<Task> {
   /// (docs/decisions/frontiers-with-their-edges.md).
   static void add_arrays(array_table& table, bfs_state& on, csr const& out, std::span<std::uint32_t const> sources) {
     auto const [edges, vertices, searches, piece] = on.graph;
-    detail::add_rows(table, {vertices, edges}, out, on.out_offsets, on.out_targets);
-    detail::add_transposed_rows(table, {vertices, edges}, out, on.in_offsets, on.in_sources);
+    detail::add_rows(table, graph_extent{vertices, edges}, out, on.out_offsets, on.out_targets);
+    detail::add_transposed_rows(table, graph_extent{vertices, edges}, out, on.in_offsets, on.in_sources);
     std::uint64_t const words = vertex_bitmap::words_of(vertices);
     table.input(on.entered.words, words, entered_vertices(out));
     table.input(on.sources, searches, sources);

@@ -127,8 +127,8 @@ class bfs_together_arrays : public functor_arrays<Task> {
                          std::span<std::uint32_t const> sources) {
     std::uint64_t const vertices = on.graph.vertices;
     std::uint64_t const searches = on.graph.searches;
-    detail::add_rows(table, {vertices, on.graph.edges}, out, on.out_offsets, on.out_targets);
-    detail::add_transposed_rows(table, {vertices, on.graph.edges}, out, on.in_offsets, on.in_sources);
+    detail::add_rows(table, graph_extent{vertices, on.graph.edges}, out, on.out_offsets, on.out_targets);
+    detail::add_transposed_rows(table, graph_extent{vertices, on.graph.edges}, out, on.in_offsets, on.in_sources);
     table.input(on.sources, searches, sources);
     table.kept(on.labels, "labels", {searches * vertices});
     table.cleared(on.words, "words", {4, vertices});

@@ -54,7 +54,7 @@ class components_arrays : public functor_arrays<Task> {
 
   /// Each array, once.
   static void add_arrays(array_table& table, Task& task, csr const& graph, std::vector<std::uint32_t> const& tile_row) {
-    detail::add_rows(table, {task.vertices, task.edges}, graph, task.offsets, task.targets);
+    detail::add_rows(table, graph_extent{task.vertices, task.edges}, graph, task.offsets, task.targets);
     table.input(task.tile_row, task.tiles() + 1, tile_row);
     table.cleared(task.parent, "label", {task.vertices});
     table.cleared(task.progress, "progress", {1});

@@ -74,7 +74,7 @@ class kcore_arrays : public functor_arrays<Task> {
   /// Each array, once.
   static void add_arrays(array_table& table, kcore_state& on, std::uint64_t edges, csr const& graph) {
     std::uint64_t const vertices = on.graph.vertices;
-    detail::add_rows(table, {vertices, edges}, graph, on.offsets, on.targets);
+    detail::add_rows(table, graph_extent{vertices, edges}, graph, on.offsets, on.targets);
     table.cleared(on.core, "core", {vertices});
     detail::add_queue(table, on.queue, "queue", vertices);
     table.cleared(on.lists[0], "list_0", {kcore_state::list_places(vertices, 0)});

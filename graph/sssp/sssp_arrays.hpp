@@ -141,7 +141,7 @@ class sssp_arrays : public functor_arrays<Task> {
                          std::span<std::uint32_t const> sources) {
     std::uint64_t const vertices = on.graph.vertices;
     std::uint64_t const searches = on.graph.searches;
-    detail::add_rows(table, {vertices, on.graph.edges}, out, on.offsets, on.targets);
+    detail::add_rows(table, graph_extent{vertices, on.graph.edges}, out, on.offsets, on.targets);
     table.input(on.weights, on.graph.edges);
     write_weights(table, on, weights);
     weights = host_array<float>{};  // `{}` would only clear it
