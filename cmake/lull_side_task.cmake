@@ -12,7 +12,7 @@ function(lull_tensor_cores target)
   endif()
 endfunction()
 
-# lull_side_task(my_library HEADER <lull/graph/pagerank.hpp> … TYPE lull::pagerank)
+# lull_side_task(my_library HEADER <lull/graph/pagerank/pagerank.hpp> … TYPE lull::pagerank)
 #
 # Makes a side task known to both executors: adds to the target one generated source for the threads executor and one
 # for cuda, each of which instantiates the worker for TYPE (a functor that HEADER defines). Up to LULL_SIDE_TASKS_IN_A_FILE

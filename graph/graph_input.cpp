@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/graph/edge_weights.hpp>
-#include <lull/graph/generate.hpp>
 #include <lull/graph/graph_input.hpp>
+#include <lull/graph/load/edge_weights.hpp>
+#include <lull/graph/load/generate.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <utility>
@@ -41,7 +41,7 @@ csr graph_input::load() {
   return made;
 }
 
-graph_input::extent graph_input::size() {
+graph_extent graph_input::size() {
   if (is_random()) {
     std::uint64_t const vertices = std::uint64_t{1} << values_->integer(generated_by());
     return {vertices, 2 * generate_options{}.edge_factor * vertices};
@@ -51,20 +51,25 @@ graph_input::extent graph_input::size() {
     return {side * side, 4 * side * (side - 1)};
   }
   if (read_.vertices() == 0) read_ = load();
-  return {read_.vertices(), read_.edges()};
+  return read_.extent();
 }
 
 limit_error graph_input::too_large() const {
   return limit_error{task_ + ": this computer's memory does not hold the graph: take a smaller one"};
 }
 
-memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::uint64_t made_later) {
-  extent const all = size();
-  std::uint64_t const transposing = all.bytes() + 6 * all.edges;  // and what it is made from; see make_csr
+memory_need graph_input::need(std::uint64_t machine_bytes, std::uint64_t preparing_bytes, std::uint64_t kept_bytes) {
+  std::uint64_t const all = size().bytes();
   return {.machine_bytes = machine_bytes,
-          .host_bytes = all.bytes() - std::min(all.bytes(), held_bytes()),
-          .preparing_bytes = std::max(all.bytes(), transposing - std::min(transposing, made_later)),
+          .host_bytes = kept_bytes + all - std::min(all, held_bytes()),
+          .preparing_bytes = preparing_bytes,
           .smaller = generated_by()};
+}
+
+memory_need graph_input::need_with_transpose(std::uint64_t machine_bytes, std::uint64_t made_later) {
+  graph_extent const all = size();
+  std::uint64_t const transposing = all.bytes() + 6 * all.edges;  // and what it is made from; see make_csr
+  return need(machine_bytes, std::max(all.bytes(), transposing - std::min(transposing, made_later)));
 }
 
 csr graph_input::generate() const {

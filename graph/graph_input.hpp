@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <lull/graph/csr.hpp>
-#include <lull/graph/load.hpp>
+#include <lull/graph/csr/csr.hpp>
+#include <lull/graph/load/load.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/task/memory_need.hpp>
 #include <lull/host/task/options.hpp>
@@ -56,19 +56,9 @@ class graph_input {
   graph_input(std::string_view task, option_values const& values, weights wanted,
               symmetric_entries symmetric = symmetric_entries::both_ways);
 
-  struct extent {
-    std::uint64_t vertices;
-    std::uint64_t edges;
-
-    /// Of the graph without weights.
-    std::uint64_t bytes() const noexcept {
-      return (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t);
-    }
-  };
-
   /// How large the graph is, and of host memory what is held until `take`. Reads a graph that is in a file. Throws as
   /// load_graph and shipped_file do.
-  extent size();
+  graph_extent size();
   std::uint64_t held_bytes() const noexcept { return read_.size_bytes(); }
 
   /// The graph: what `size` read, or read or generated now. Throws as `size` does, limit_error, std::bad_alloc;
@@ -83,6 +73,9 @@ class graph_input {
   /// For std::bad_alloc, wherever the task meets it.
   limit_error too_large() const;
 
+  /// What a task needs that keeps the graph, and so many further bytes, on the host: `machine_bytes` for its arrays,
+  /// `preparing_bytes` besides. Throws as `size` does.
+  memory_need need(std::uint64_t machine_bytes, std::uint64_t preparing_bytes, std::uint64_t kept_bytes = 0);
   /// What a task over the graph and its transpose needs, of which it keeps the graph on the host: `machine_bytes` for
   /// its arrays, of which `made_later` will be in host memory, but are not yet while the transpose is made. Throws as
   /// `size` does.

@@ -32,9 +32,7 @@ void for_each_part(std::size_t parts, unsigned threads, Work const& work) {
   auto const loop = [&]() noexcept {
     for (;;) {
       auto const part = next.fetch_add(1, std::memory_order_relaxed);  // publishes nothing; joining does
-      if (part >= parts) {
-        return;
-      }
+      if (part >= parts) return;
       try {
         work(part);
       } catch (...) {
@@ -52,17 +50,13 @@ void for_each_part(std::size_t parts, unsigned threads, Work const& work) {
     auto const wanted = std::min<std::size_t>(std::max(threads, 1U), parts);
     try {
       helpers.reserve(wanted);
-      while (helpers.size() + 1 < wanted) {
-        helpers.emplace_back(loop);
-      }
+      while (helpers.size() + 1 < wanted) helpers.emplace_back(loop);
     } catch (std::system_error const&) {
       // The machine gives no more threads: those that run, and this one, do all parts.
     }
     loop();
   }
-  if (fault) {
-    std::rethrow_exception(fault);
-  }
+  if (fault) std::rethrow_exception(fault);
 }
 
 }  // namespace lull::detail

@@ -17,16 +17,16 @@ inline constexpr unsigned max_reading_threads = 4;  // results are read beside a
 
 /// Reads `from`, (rows, width) words in the machine's memory, strip by strip; `width` is 1 at least. So of the host's
 /// memory it takes `strip_words` words, or one row. The caller's thread reads; several threads at once call
-/// work(first, words) for some rows from `first` on, each row in one call. Throws what `executor::read` and `work`
-/// throw.
+/// work(first, words) for some rows from `first` on, each row in one call. Throws what `device_memory::read` and
+/// `work` throw.
 template <class T, class Work>
-void read_in_strips(executor& executor, T const* from, std::uint64_t rows, std::uint64_t width, Work const& work) {
+void read_in_strips(device_memory& memory, T const* from, std::uint64_t rows, std::uint64_t width, Work const& work) {
   std::uint64_t const strip = std::max<std::uint64_t>(strip_words / width, 1);  // rows
   std::vector<T> words(std::min(strip, rows) * width);
   unsigned const threads = std::min(set_up_threads(0), max_reading_threads);
   for (std::uint64_t begin = 0; begin < rows; begin += strip) {
     std::uint64_t const here = std::min(strip, rows - begin);
-    executor.read(words.data(), from + begin * width, here * width * sizeof(T));
+    memory.read(words.data(), from + begin * width, here * width * sizeof(T));
     std::uint64_t const part = (here + strip_parts - 1) / strip_parts;
     for_each_part((here + part - 1) / part, threads, [&](std::size_t at) {
       std::uint64_t const first = at * part;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <lull/graph/load/vertex_list.hpp>
 #include <lull/graph/search_sources.hpp>
-#include <lull/graph/vertex_list.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull {
 
 search_sources::search_sources(std::string_view task, option_values const& values) : task_(task), values_(&values) {
-  if (values.given("source") && values.given("sources")) {
+  if (values.given("source") && values.given("sources"))
     throw usage_error(task_ + ": source and sources exclude each other: give one of them");
-  }
 }
 
 void search_sources::find(std::uint64_t vertices) {
@@ -18,10 +17,9 @@ void search_sources::find(std::uint64_t vertices) {
     sources_ = read_vertex_list(values_->path("sources"), vertices);
   } else if (values_->has("source")) {
     auto const source = static_cast<std::uint64_t>(values_->integer("source"));
-    if (source >= vertices) {
+    if (source >= vertices)
       throw usage_error(task_ + ": source=" + std::to_string(source) + " is no vertex: the graph has vertices 0 to " +
                         std::to_string(vertices - 1));
-    }
     sources_ = {static_cast<std::uint32_t>(source)};
   }
 }

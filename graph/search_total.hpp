@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/graph/read_in_strips.hpp>
 #include <lull/host/executor.hpp>
 #include <mutex>
@@ -31,10 +31,11 @@ namespace detail {
 /// several threads call at once, is how far the vertex is; a word of ones alone: it was not reached. Masks instead of
 /// branches, which no processor could foresee. Throws what read_in_strips throws.
 template <class T>
-search_total total_of_words(executor& executor, T const* from, std::uint64_t width, csr const& out, auto const& far) {
+search_total total_of_words(device_memory& memory, T const* from, std::uint64_t width, csr const& out,
+                            auto const& far) {
   std::mutex lock;
   search_total all;
-  read_in_strips(executor, from, out.vertices(), width, [&](std::uint64_t vertex, std::span<T const> words) {
+  read_in_strips(memory, from, out.vertices(), width, [&](std::uint64_t vertex, std::span<T const> words) {
     search_total here;
     for (std::size_t at = 0; at < words.size(); ++vertex) {
       std::uint64_t const edges = out.offsets[vertex + 1] - out.offsets[vertex];

@@ -182,9 +182,7 @@ task_entry compute_entry() {
           "compute:items=65536,rounds=1000",
           compute_options,
           [](option_values const&) { return type_of<counted_compute_task>(); },
-          [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<compute_owner>(values);
-          }};
+          make_owner<compute_owner>};
 }
 
 task_entry streaming_entry() {
@@ -193,9 +191,7 @@ task_entry streaming_entry() {
           "streaming:items=4096,rounds=1000",
           streaming_options,
           [](option_values const&) { return type_of<streaming_task>(); },
-          [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<streaming_owner>(values);
-          }};
+          make_owner<streaming_owner>};
 }
 
 }  // namespace lull

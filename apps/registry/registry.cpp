@@ -4,14 +4,14 @@
 #include <array>
 #include <vector>
 
-#include <lull/graph/betweenness_owner.hpp>
-#include <lull/graph/bfs_owner.hpp>
-#include <lull/graph/components_owner.hpp>
-#include <lull/graph/graph_sgd_owner.hpp>
-#include <lull/graph/kcore_owner.hpp>
-#include <lull/graph/pagerank_owner.hpp>
-#include <lull/graph/sssp_owner.hpp>
-#include <lull/graph/triangles_owner.hpp>
+#include <lull/graph/betweenness/betweenness_owner.hpp>
+#include <lull/graph/bfs/bfs_owner.hpp>
+#include <lull/graph/components/components_owner.hpp>
+#include <lull/graph/graph_sgd/graph_sgd_owner.hpp>
+#include <lull/graph/kcore/kcore_owner.hpp>
+#include <lull/graph/pagerank/pagerank_owner.hpp>
+#include <lull/graph/sssp/sssp_owner.hpp>
+#include <lull/graph/triangles/triangles_owner.hpp>
 #include <lull/host/task/library_loader.hpp>
 #include <lull/tasks/images/images_owner.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>

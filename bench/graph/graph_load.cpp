@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <lull/bench/graph/random_texts.hpp>
 #include <lull/bench/graph/set_up_meter.hpp>
-#include <lull/graph/generate.hpp>
-#include <lull/graph/load.hpp>
+#include <lull/graph/load/generate.hpp>
+#include <lull/graph/load/load.hpp>
 
 namespace {
 

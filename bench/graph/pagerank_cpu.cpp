@@ -10,10 +10,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <lull/graph/generate.hpp>
-#include <lull/graph/pagerank_arrays.hpp>
-#include <lull/graph/pagerank_owner.hpp>
-#include <lull/graph/transpose.hpp>
+#include <lull/graph/csr/transpose.hpp>
+#include <lull/graph/load/generate.hpp>
+#include <lull/graph/pagerank/pagerank_arrays.hpp>
+#include <lull/graph/pagerank/pagerank_owner.hpp>
 #include <lull/host/measure/turns.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <memory>

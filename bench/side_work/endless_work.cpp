@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include <lull/graph/pagerank_owner.hpp>
+#include <lull/graph/pagerank/pagerank_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>

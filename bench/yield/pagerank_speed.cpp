@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <lull/bench/guarded.hpp>
-#include <lull/graph/generate.hpp>
-#include <lull/graph/pagerank_arrays.hpp>
+#include <lull/graph/load/generate.hpp>
+#include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/measure/statistics.hpp>

@@ -8,7 +8,7 @@
 namespace lull {
 
 std::vector<std::filesystem::path> output_files(option_values const& values,
-                                                std::initializer_list<std::string_view> options) {
+                                                std::vector<std::string_view> const& options) {
   std::vector<std::filesystem::path> files;
   for (std::string_view const option : options) {
     if (values.has(option)) files.push_back(values.path(option));
@@ -17,7 +17,7 @@ std::vector<std::filesystem::path> output_files(option_values const& values,
 }
 
 void check_output_files(std::string_view task, option_values const& values,
-                        std::initializer_list<std::string_view> options) {
+                        std::vector<std::string_view> const& options) {
   for (std::string_view const option : options) {
     if (values.has(option)) check_writable(std::string{task} + ": " + std::string{option} + "=", values.path(option));
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +11,11 @@ namespace lull {
 
 /// Returns the files that these options of a task name, if they have a value: what `task_owner::outputs` returns.
 std::vector<std::filesystem::path> output_files(option_values const& values,
-                                                std::initializer_list<std::string_view> options);
+                                                std::vector<std::string_view> const& options);
 
 /// Checks whether these files could be written; leaves nothing on the disk. Throws usage_error that names task and
 /// option.
 void check_output_files(std::string_view task, option_values const& values,
-                        std::initializer_list<std::string_view> options);
+                        std::vector<std::string_view> const& options);
 
 }  // namespace lull

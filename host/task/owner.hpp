@@ -89,6 +89,12 @@ class task_owner {
   virtual std::uint64_t failures() const { return 0; }
 };
 
+/// Makes an owner, as task_entry wants it.
+template <class Owner>
+std::unique_ptr<task_owner> make_owner(option_values const& values) {
+  return std::make_unique<Owner>(values);
+}
+
 /// A task type as the command line and the C library list it.
 struct task_entry {
   std::string_view name;

@@ -60,14 +60,22 @@ task_array array_of(std::string name, device_array<T> const& array, tensor_type 
                     std::to_string(made.array.bytes()) + ": give array_of a shape of all of its elements"};
 }
 
-/// As `shape` of T. Where each is several numbers, or bytes, they are one more dimension.
+/// Describes an array of T, as `shape` of its numbers. Where each T is several numbers, or bytes, they are one more
+/// dimension.
 template <class T>
-task_array array_of(std::string name, device_array<T> const& array, std::vector<std::uint64_t> shape) {
+tensor_info info_of(std::string name, std::vector<std::uint64_t> shape) {
   constexpr tensor_type type = detail::tensor_type_of<T>();
   constexpr std::uint64_t numbers = sizeof(T) / element_bytes(type);
   static_assert(numbers * element_bytes(type) == sizeof(T), "T has to be a whole number of T::element");
   if constexpr (numbers != 1) shape.push_back(numbers);
-  return array_of(std::move(name), array, type, std::move(shape));
+  return {std::move(name), type, std::move(shape)};
+}
+
+/// As info_of<T>.
+template <class T>
+task_array array_of(std::string name, device_array<T> const& array, std::vector<std::uint64_t> shape) {
+  tensor_info made = info_of<T>(std::move(name), std::move(shape));
+  return array_of(std::move(made.name), array, made.type, std::move(made.shape));
 }
 
 /// (size,) of T

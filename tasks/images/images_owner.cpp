@@ -384,9 +384,7 @@ task_entry images_entry() {
           .example = "images:in=pictures,out=small,width=1024",
           .options = images_options,
           .type = [](option_values const&) { return type_of<resize_pictures>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<images_owner>(values);
-          }};
+          .make = make_owner<images_owner>};
 }
 
 }  // namespace lull

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <lull/host/array.hpp>
@@ -57,6 +59,7 @@ class mlp_arrays {
                            std::uint64_t held_out_rows, mlp_settings const& settings);
 
   mlp_task task() const noexcept { return {model_.data()}; }
+  job_description describe(std::string name) const { return lull::describe(task(), std::move(name)); }
   std::uint64_t rounds() const noexcept { return rounds_; }
   /// Returns the arrays that a run writes; widths of layers are rounded up to a multiple of 8.
   std::vector<task_array> written() const;

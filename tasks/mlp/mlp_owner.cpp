@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/shipped_file.hpp>
+#include <lull/host/task/array_owner.hpp>
 #include <lull/host/task/learning_curve.hpp>
-#include <lull/host/task/output_files.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/reference.hpp>
 
@@ -112,9 +111,9 @@ float scale_of(row_table const& rows) {
   return greatest > 0 ? 1 / greatest : 1.0f;
 }
 
-class mlp_owner final : public task_owner {
+class mlp_owner final : public array_owner<mlp_arrays> {
  public:
-  explicit mlp_owner(option_values const& values) : values_(values) {
+  explicit mlp_owner(option_values const& values) : array_owner("mlp", values, {"model", "losses", "plot"}) {
     if (values_.has("model") && values_.path("model").extension() == ".npz") {
       throw usage_error(
           "mlp: model=" + values_.path("model").string() +
@@ -126,30 +125,8 @@ class mlp_owner final : public task_owner {
     settings_.rate = static_cast<float>(values_.real("rate"));
   }
 
-  memory_need needs(executor_kind kind) override {
-    read_inputs(kind);
-    return mlp_arrays::needs(sizes_, training_.labels.size(), held_out_.labels.size(), settings_);
-  }
-
-  void check_outputs() const override { check_output_files("mlp", values_, {"model", "losses", "plot"}); }
-
-  void prepare(executor& executor) override {
-    check_outputs();
-    if (sizes_.empty()) read_inputs(executor.kind());
-    first_ = first_layers(sizes_, settings_.seed);
-    arrays_.emplace(executor, first_, training_, held_out_, settings_);
-  }
-
-  bool may_give_way() const override { return true; }
-
-  job_description describe() const override { return lull::describe(arrays_->task(), "mlp"); }
   std::uint64_t max_rounds() const override { return arrays_->rounds(); }
-  void reset() override { arrays_->reset(); }
-  std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {data_file(values_)}; }
-  std::vector<std::filesystem::path> outputs() const override {
-    return output_files(values_, {"losses", "plot", "model"});
-  }
 
   verification verify() override {
     double const loss = arrays_->epoch_loss().front() / static_cast<double>(training_.labels.size());
@@ -211,6 +188,16 @@ class mlp_owner final : public task_owner {
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
 
  private:
+  memory_need need(executor_kind kind) override {
+    read_inputs(kind);
+    return mlp_arrays::needs(sizes_, training_.labels.size(), held_out_.labels.size(), settings_);
+  }
+  mlp_arrays make(executor& executor) override {
+    if (sizes_.empty()) read_inputs(executor.kind());
+    first_ = first_layers(sizes_, settings_.seed);
+    return {executor, first_, training_, held_out_, settings_};
+  }
+
   void read_inputs(executor_kind kind) {
     labelled_rows const all = read_labelled_rows(data_file(values_));
     check_classes(values_, all.classes);
@@ -238,49 +225,24 @@ class mlp_owner final : public task_owner {
     return made;
   }
 
-  option_values values_;
   mlp_settings settings_;
   std::vector<std::uint32_t> sizes_;  // of the features, the hidden layers, the classes; empty: not read yet
   row_table training_;
   row_table held_out_;
   std::vector<layer_values> first_;
-  std::optional<mlp_arrays> arrays_;
 };
 
-class classify_owner final : public task_owner {
+class classify_owner final : public array_owner<mlp_arrays> {
  public:
-  explicit classify_owner(option_values const& values) : values_(values) {
+  explicit classify_owner(option_values const& values) : array_owner("classify", values, {"out"}) {
     for (char const* name : {"model", "out"}) {
       if (!values_.has(name))
         throw usage_error(std::string{"classify: "} + name + " is missing: give " + name + "=FILE");
     }
   }
 
-  memory_need needs(executor_kind kind) override {
-    read_inputs(kind);
-    std::vector<std::uint32_t> sizes{model_.layers.front().inputs};
-    for (layer_values const& each : model_.layers) sizes.push_back(each.outputs);
-    memory_need made = mlp_arrays::needs(sizes, 0, rows_.labels.size(), settings());
-    made.smaller = "batch";
-    return made;
-  }
-
-  void check_outputs() const override { check_output_files("classify", values_, {"out"}); }
-
-  void prepare(executor& executor) override {
-    check_outputs();
-    if (rows_.labels.empty()) read_inputs(executor.kind());
-    arrays_.emplace(executor, model_.layers, row_table{}, rows_, settings());
-  }
-
-  bool may_give_way() const override { return true; }
-
-  job_description describe() const override { return lull::describe(arrays_->task(), "classify"); }
   std::uint64_t max_rounds() const override { return arrays_->rounds(); }
-  void reset() override { arrays_->reset(); }
-  std::vector<task_array> arrays() const override { return arrays_->written(); }
   std::vector<std::filesystem::path> inputs() const override { return {values_.path("model"), data_file(values_)}; }
-  std::vector<std::filesystem::path> outputs() const override { return {values_.path("out")}; }
 
   verification verify() override {
     std::uint64_t const right = arrays_->epoch_right().front();
@@ -317,6 +279,20 @@ class classify_owner final : public task_owner {
   }
 
  private:
+  memory_need need(executor_kind kind) override {
+    read_inputs(kind);
+    std::vector<std::uint32_t> sizes{model_.layers.front().inputs};
+    for (layer_values const& each : model_.layers) sizes.push_back(each.outputs);
+    memory_need made = mlp_arrays::needs(sizes, 0, rows_.labels.size(), settings());
+    made.smaller = "batch";
+    return made;
+  }
+
+  mlp_arrays make(executor& executor) override {
+    if (rows_.labels.empty()) read_inputs(executor.kind());
+    return {executor, model_.layers, row_table{}, rows_, settings()};
+  }
+
   void read_inputs(executor_kind kind) {
     model_ = read_mlp(values_.path("model").string());
     labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
@@ -332,12 +308,10 @@ class classify_owner final : public task_owner {
             .precision = precision_};
   }
 
-  option_values values_;
   mlp_file model_;
   mlp_precision precision_ = mlp_precision::fp32;
   row_table rows_;  // without labels: all 0, so that at least those answers are judged
   bool labelled_ = true;
-  std::optional<mlp_arrays> arrays_;
 };
 
 }  // namespace
@@ -348,9 +322,7 @@ task_entry mlp_entry() {
           .example = "mlp:epochs=100,losses=losses.csv,model=mlp.safetensors",
           .options = mlp_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<mlp_owner>(values);
-          }};
+          .make = make_owner<mlp_owner>};
 }
 
 task_entry classify_entry() {
@@ -359,9 +331,7 @@ task_entry classify_entry() {
           .example = "classify:model=mlp.safetensors,out=answers.tsv",
           .options = classify_options,
           .type = [](option_values const&) { return type_of<mlp_task>(); },
-          .make = [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<classify_owner>(values);
-          }};
+          .make = make_owner<classify_owner>};
 }
 
 }  // namespace lull

@@ -184,9 +184,7 @@ task_entry product_entry() {
           "product:rows=4096,columns=4096,depth=4096,rounds=10",
           product_options,
           type_by_leaving,
-          [](option_values const& values) -> std::unique_ptr<task_owner> {
-            return std::make_unique<product_owner>(values);
-          }};
+          make_owner<product_owner>};
 }
 
 }  // namespace lull

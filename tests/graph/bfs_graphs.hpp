@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <lull/graph/csr.hpp>
-#include <lull/graph/generate.hpp>
+#include <lull/graph/csr/csr.hpp>
+#include <lull/graph/load/generate.hpp>
 #include <string>
 #include <vector>
 

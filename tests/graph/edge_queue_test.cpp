@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <lull/graph/bfs/vertex_bitmap.hpp>
 #include <lull/graph/bits.hpp>
 #include <lull/graph/edge_queue.hpp>
-#include <lull/graph/vertex_bitmap.hpp>
 #include <numeric>
 #include <vector>
 

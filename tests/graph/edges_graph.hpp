@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <lull/graph/csr.hpp>
-#include <lull/graph/edge_list.hpp>
+#include <lull/graph/csr/csr.hpp>
+#include <lull/graph/csr/edge_list.hpp>
 
 namespace lull::test {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <initializer_list>
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/tests/support/test_folder.hpp>
 #include <string>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <lull/host/runtime.hpp>
 #include <lull/host/task/owner.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <memory>
 #include <string>
 #include <utility>

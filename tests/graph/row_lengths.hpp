@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <lull/graph/csr.hpp>
-#include <lull/graph/transpose.hpp>
+#include <lull/graph/csr/csr.hpp>
+#include <lull/graph/csr/transpose.hpp>
 
 namespace lull::test {
 

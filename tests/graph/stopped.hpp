@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <lull/host/job.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/tests/graph/pagerank_run.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/support/threads_job.hpp>
 #include <thread>
 

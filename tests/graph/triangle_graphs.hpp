@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/csr.hpp>
-#include <lull/graph/generate.hpp>
+#include <lull/graph/csr/csr.hpp>
+#include <lull/graph/load/generate.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
 
 namespace lull::test {

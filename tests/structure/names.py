@@ -39,7 +39,7 @@ NAMES = {
 NAME = re.compile(r"(?<![\w.>])(" + "|".join(NAMES) + r")\b")
 FILE = re.compile(
     r"keeper|serving|surroundings|startup|standing|room_plan|ranges|alone|lone_\w+|plain_work|asked_task|files_apart"
-    r"|conclusion|catalogue|claiming_team|submitted|remains|landing|visiting|on_device|bearings|stay"
+    r"|conclusion|catalogue|claiming_team|submitted|remains|landing|visiting|on_device|bearings|stay|highest|lanes"
 )
 SENTENCE = re.compile(
     r"\b(anew|of ours|is had|nobody (asks|looks)|no more than|whoever|gone on with|one behind the other|in peace"

@@ -9,7 +9,7 @@
 
 #include <lull/bench/graph/textbook/block.cuh>
 #include <lull/bench/graph/textbook/memory.hpp>
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 
 namespace lull::bench {
 

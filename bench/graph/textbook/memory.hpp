@@ -9,7 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/measure/cuda/timed_stream.hpp>

@@ -14,7 +14,7 @@
 #include <cuda/std/bit>
 
 #include <lull/bench/graph/textbook/frontier.cuh>
-#include <lull/graph/edge_weights.hpp>
+#include <lull/graph/load/edge_weights.hpp>
 
 namespace lull::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <lull/bench/graph/textbook/textbook.hpp>
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 
 namespace lull::bench {
 

@@ -12,11 +12,11 @@
 #include <lull/bench/graph/textbook/memory.hpp>
 #include <lull/bench/graph/textbook/sssp.hpp>
 #include <lull/bench/graph/textbook/triangles.hpp>
-#include <lull/graph/edge_weights.hpp>
-#include <lull/graph/oriented.hpp>
+#include <lull/graph/csr/oriented.hpp>
+#include <lull/graph/csr/symmetric.hpp>
+#include <lull/graph/csr/transpose.hpp>
+#include <lull/graph/load/edge_weights.hpp>
 #include <lull/graph/search_sources.hpp>
-#include <lull/graph/symmetric.hpp>
-#include <lull/graph/transpose.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::bench {

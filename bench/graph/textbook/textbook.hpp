@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/task/options.hpp>
 #include <lull/host/task/owner.hpp>

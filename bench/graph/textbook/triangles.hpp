@@ -12,8 +12,8 @@ namespace lull::bench {
 /// does, by the numbers of `orient`.
 enum class triangle_counts { total, each_vertex };
 
-/// Triangles of an oriented graph (graph/oriented.hpp): a warp an edge looks up each element of the shorter row in the
-/// longer one, by binary search.
+/// Triangles of an oriented graph (graph/csr/oriented.hpp): a warp an edge looks up each element of the shorter row in
+/// the longer one, by binary search.
 ///
 /// Source: Hu, Liu, Huang, "TriCore: parallel triangle counting on GPUs", SC 2018 (binary search by a warp
 /// an edge; the top of the tree in shared memory). One launch; no loop waits for the host.

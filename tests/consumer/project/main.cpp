@@ -7,7 +7,7 @@
 
 #include <squares.hpp>
 
-#include <lull/graph/csr.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 

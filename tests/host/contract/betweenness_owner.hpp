@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/betweenness_arrays.hpp>
-#include <lull/graph/verify_betweenness.hpp>
+#include <lull/graph/betweenness/betweenness_arrays.hpp>
+#include <lull/graph/betweenness/verify_betweenness.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
+#include <lull/tests/graph/betweenness/small_betweenness.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/small_betweenness.hpp>
 
 namespace lull {
 
@@ -44,8 +44,7 @@ class small_betweenness_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
   verification verify() override {
     if (arrays_.value().progress().phase != betweenness_phase::end) return {false, "the run is not over"};
-    betweenness_verdict const verdict = verify_betweenness(graph_, sources_, arrays_->totals());
-    return {verdict.ok, verdict.message};
+    return verify_betweenness(graph_, sources_, arrays_->totals());
   }
   std::vector<std::string> write() override { return {}; }
 

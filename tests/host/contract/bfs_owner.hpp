@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include <lull/graph/bfs_arrays.hpp>
-#include <lull/graph/bfs_summary.hpp>
-#include <lull/graph/bfs_together_arrays.hpp>
-#include <lull/graph/csr.hpp>
-#include <lull/graph/verify_bfs.hpp>
+#include <lull/graph/bfs/bfs_arrays.hpp>
+#include <lull/graph/bfs/bfs_summary.hpp>
+#include <lull/graph/bfs/bfs_together_arrays.hpp>
+#include <lull/graph/bfs/verify_bfs.hpp>
+#include <lull/graph/csr/csr.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
+#include <lull/tests/graph/bfs/small_bfs.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
-#include <lull/tests/graph/small_bfs.hpp>
 
 namespace lull {
 
@@ -65,7 +65,7 @@ class searches_owner final : public task_owner {
   std::vector<task_array> arrays() const override { return arrays_.value().written(); }
   verification verify() override {
     bfs_summary const end = arrays_.value().summary();
-    bfs_verdict last;
+    verification last;
     arrays_->each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
       last = verify_bfs(graph_, sources_[search], found);
       return last.ok;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/components_arrays.hpp>
-#include <lull/graph/verify_components.hpp>
+#include <lull/graph/components/components_arrays.hpp>
+#include <lull/graph/components/verify_components.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/tests/graph/edges_graph.hpp>

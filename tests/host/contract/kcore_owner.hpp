@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/kcore_arrays.hpp>
-#include <lull/graph/verify_kcore.hpp>
+#include <lull/graph/kcore/kcore_arrays.hpp>
+#include <lull/graph/kcore/verify_kcore.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
-#include <lull/tests/graph/small_kcore.hpp>
+#include <lull/tests/graph/kcore/small_kcore.hpp>
 
 namespace lull {
 
@@ -33,8 +33,7 @@ class small_kcore_owner final : public task_owner {
     if (end.phase != kcore_phase::end || end.list == 0) {
       return {false, "the run is not over, or no list was made: level " + std::to_string(end.level)};
     }
-    auto const verdict = verify_kcore(graph_, arrays_->cores());
-    return {verdict.ok, verdict.message};
+    return verify_kcore(graph_, arrays_->cores());
   }
   std::vector<std::string> write() override { return {}; }
 

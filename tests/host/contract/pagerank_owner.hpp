@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <lull/graph/pagerank_arrays.hpp>
-#include <lull/graph/verify_pagerank.hpp>
+#include <lull/graph/pagerank/pagerank_arrays.hpp>
+#include <lull/graph/pagerank/verify_pagerank.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/tests/graph/row_lengths.hpp>

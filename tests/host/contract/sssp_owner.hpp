@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <lull/graph/sssp_arrays.hpp>
-#include <lull/graph/verify_sssp.hpp>
+#include <lull/graph/sssp/sssp_arrays.hpp>
+#include <lull/graph/sssp/verify_sssp.hpp>
 #include <lull/host/job.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/small_sssp.hpp>
+#include <lull/tests/graph/sssp/small_sssp.hpp>
 
 namespace lull {
 

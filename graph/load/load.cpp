@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <deque>
+#include <lull/graph/csr/edge_list.hpp>
+#include <lull/graph/load/load.hpp>
+#include <lull/graph/load/load_header.hpp>
+#include <lull/graph/load/load_lines.hpp>
+#include <lull/graph/parallel.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/host_memory.hpp>
+#include <lull/host/io/text_source.hpp>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace lull {
+namespace {
+
+using namespace detail;
+
+/// Edges that so many entries give at least: those of a symmetric matrix count twice, but for its diagonal.
+std::uint64_t min_edges(graph_header const& header, std::uint64_t entries) {
+  if (header.mirrored == mirror::none) return entries;
+  return 2 * entries - std::min(entries, header.vertices);
+}
+
+/// What make_csr takes, the list that it is given included; see there.
+std::uint64_t graph_bytes(graph_header const& header, std::uint64_t vertices, std::uint64_t entries) {
+  return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.weighted ? 18 : 10);
+}
+
+/// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages.
+struct edge_room {
+  static constexpr std::size_t edges_at_once = max_edges(text_block_bytes);
+  static constexpr std::size_t size = 8 * edges_at_once;
+
+  explicit edge_room(bool weighted) : edges(size), weights(weighted ? size : 0) {}
+
+  host_array<edge> edges;
+  host_array<float> weights;
+  std::size_t filled = 0;
+};
+
+/// What one block of text turned into.
+struct piece {
+  parsed_lines parsed;
+  std::shared_ptr<edge_room> room;  // which goes with the last of its pieces
+  std::size_t first = 0;            // edge in the room
+};
+
+/// Parses all text behind the header: each thread takes the next block, in turn, and parses it beside the others.
+class body_reader {
+ public:
+  body_reader(text_source& source, graph_header const& header, std::uint64_t max_entries, file_memory const& memory)
+      : source_(source), header_(header), grammar_(header.grammar), max_entries_(max_entries), memory_(memory) {}
+
+  /// The pieces in the order of the text, up to and including the first with a fault. Reads no further once there is
+  /// a fault, or more than `max_entries` edges. Throws limit_error as soon as the graph of those read does not fit.
+  std::deque<piece> read(unsigned threads) {
+    for_each_part(threads, threads, [this](std::size_t) {
+      try {
+        work();
+      } catch (...) {
+        std::scoped_lock const guard{lock_};
+        stop_ = true;
+        throw;
+      }
+    });
+    return std::move(pieces_);
+  }
+
+ private:
+  void work() {
+    text_block text;
+    std::shared_ptr<edge_room> room;
+    while (auto* const piece = take(text)) {
+      if (!room || room->filled + edge_room::edges_at_once > edge_room::size)
+        room = std::make_shared<edge_room>(grammar_.weighted);
+      piece->room = room;
+      piece->first = room->filled;
+      auto parsed = parse_lines(grammar_, text.text(), room->edges.data() + room->filled,
+                                grammar_.weighted ? room->weights.data() + room->filled : nullptr);
+      room->filled += parsed.edges;
+      std::scoped_lock const guard{lock_};
+      entries_ += parsed.edges;
+      stop_ = stop_ || parsed.fault || entries_ > max_entries_;
+      piece->parsed = std::move(parsed);
+      if (!stop_) memory_.require(graph_bytes(header_, header_.vertices, entries_));
+    }
+  }
+
+  /// The next block and the place for what becomes of it, or null where there is none to parse.
+  piece* take(text_block& text) {
+    std::scoped_lock const guard{lock_};
+    try {
+      if (stop_ || !source_.next(text)) return nullptr;
+    } catch (text_error const& fault) {
+      stop_ = true;
+      pieces_.emplace_back().parsed.fault = line_fault{0, fault.what()};
+      return nullptr;
+    }
+    return &pieces_.emplace_back();
+  }
+
+  text_source& source_;
+  graph_header const& header_;
+  line_grammar const& grammar_;
+  std::uint64_t max_entries_;
+  file_memory const& memory_;
+  std::mutex lock_;  // of all below, and of the source
+  std::deque<piece> pieces_;
+  std::uint64_t entries_ = 0;
+  bool stop_ = false;
+};
+
+/// How many edges the pieces have, if none has a fault and there are as many as there should be.
+std::uint64_t count(std::string const& path, graph_header const& header, std::uint64_t max_entries,
+                    std::deque<piece> const& pieces, std::uint64_t& vertices) {
+  std::uint64_t entries = 0;
+  auto line = header.lines;
+  for (auto const& [parsed, room, first] : pieces) {
+    if (parsed.fault)
+      throw input_error(path, parsed.fault->line == 0 ? 0 : line + parsed.fault->line, parsed.fault->message);
+    line += parsed.lines;
+    entries += parsed.edges;
+    if (parsed.edges != 0) vertices = std::max(vertices, parsed.highest + std::uint64_t{1});
+  }
+  if (header.declares && entries != header.entries) {
+    throw input_error(path, header.line,
+                      "declares " + std::to_string(header.entries) + " entries, but the file holds " +
+                          (entries > header.entries ? "more" : std::to_string(entries)));
+  }
+  if (entries > max_entries)
+    throw input_error(path, 0, "holds more edges than the limit max_edges = " + std::to_string(max_entries));
+  if (entries == 0) throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
+  return entries;
+}
+
+/// Gives the edges of each piece once.
+edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
+  edge_supply supply{.weighted = weighted};
+  for (piece const& each : pieces) supply.max_edges.push_back(each.parsed.edges);
+  supply.make = [&pieces, weighted](std::size_t part, edge_list::block& block) {
+    auto const room = std::exchange(pieces[part].room, nullptr);
+    auto const begin = static_cast<std::ptrdiff_t>(pieces[part].first);
+    auto const end = begin + static_cast<std::ptrdiff_t>(pieces[part].parsed.edges);
+    block.edges.assign(room->edges.begin() + begin, room->edges.begin() + end);
+    if (weighted) block.weights.assign(room->weights.begin() + begin, room->weights.begin() + end);
+  };
+  return supply;
+}
+
+csr load(std::string const& path, load_options const& options) {
+  auto const [format, packing] = kind_of(path);
+  auto const threads = set_up_threads(options.threads);
+  file_memory const memory{path, "take a smaller graph, or a computer with more memory", options.memory};
+  graph_header header;
+  std::deque<piece> pieces;
+  std::uint64_t max_entries = 0;
+  try {
+    text_source source{path, packing, options.max_bytes};
+    header = read_header(path, format, source, options);
+    max_entries = header.declares ? header.entries : options.max_edges;
+    std::uint64_t const entries = header.declares ? header.entries : source.expect("\n");
+    memory.require(graph_bytes(header, header.vertices, entries));
+    pieces = body_reader{source, header, max_entries, memory}.read(threads);
+  } catch (text_error const& fault) {
+    throw input_error(path, 0, fault.what());
+  }
+  auto vertices = std::max(options.vertices, header.vertices);
+  auto const entries = count(path, header, max_entries, pieces, vertices);
+  memory.require(graph_bytes(header, vertices, entries));
+  return make_csr(supply_of(pieces, header.grammar.weighted), static_cast<std::uint32_t>(vertices), header.mirrored,
+                  threads);
+}
+
+}  // namespace
+
+csr load_graph(std::string const& path, load_options const& options) {
+  if (options.vertices > std::min(options.max_vertices, max_csr_vertices))
+    throw usage_error("load_options: vertices = " + std::to_string(options.vertices) +
+                      " is over max_vertices, or over " + std::to_string(max_csr_vertices));
+  try {
+    return load(path, options);
+  } catch (std::bad_alloc const&) {
+    throw limit_error(path + ": not enough memory for this graph on this computer");
+  }
+}
+
+}  // namespace lull

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <lull/graph/load/load_header.hpp>
+#include <lull/host/error.hpp>
+#include <utility>
+
+namespace lull::detail {
+namespace {
+
+/// Lines one by one, for the few of a header.
+class header_lines {
+ public:
+  header_lines(std::string const& path, text_source& source) : path_(path), source_(source) {}
+
+  /// The words of the next line that is neither blank nor a comment.
+  template <class IsComment>
+  std::vector<std::string_view> next(std::string const& wanted, IsComment const& is_comment) {
+    for (;;) {
+      auto words = split_words(next_line(wanted));
+      if (!words.empty() && !is_comment(words[0])) return words;
+    }
+  }
+
+  std::string_view next_line(std::string const& wanted) {
+    while (at_ == block_.size) {
+      at_ = 0;
+      if (!source_.next(block_)) {
+        block_.size = 0;
+        throw input_error(path_, number_, "the file ends where " + wanted + " is expected");
+      }
+    }
+    auto const rest = block_.text().substr(at_);
+    line_ = rest.substr(0, rest.find('\n'));
+    at_ += line_.size() + 1;
+    ++number_;
+    if (line_.size() > max_line_bytes) refuse("a line of more than " + std::to_string(max_line_bytes) + " bytes");
+    if (line_.find('\0') != std::string_view::npos) refuse("a NUL byte: this is not a text file");
+    return line_;
+  }
+
+  std::uint64_t number() const noexcept { return number_; }
+  [[noreturn]] void refuse(std::string const& message) const { throw input_error(path_, number_, message); }
+  [[noreturn]] void refuse_line(std::string const& wanted) const {
+    refuse("expected " + wanted + ", got " + quote(line_));
+  }
+
+  void finish() { source_.unread(block_.text().substr(at_)); }
+
+ private:
+  std::string const& path_;
+  text_source& source_;
+  text_block block_;
+  std::size_t at_ = 0;
+  std::uint64_t number_ = 0;
+  std::string_view line_;
+};
+
+std::uint64_t count_or_refuse(header_lines const& lines, std::string_view word, char const* what) {
+  auto const [number, fault] = read_number(word);
+  if (!fault.empty()) lines.refuse(std::string{"the number of "} + what + " " + fault);
+  return number;
+}
+
+/// Holds what was declared against the limits, before a byte is allocated for it.
+void declare(header_lines const& lines, graph_header& header, std::uint64_t vertices, std::uint64_t entries,
+             load_options const& options) {
+  if (vertices > std::min(options.max_vertices, max_csr_vertices))
+    lines.refuse("declares " + std::to_string(vertices) + " vertices, over the limit max_vertices = " +
+                 std::to_string(std::min(options.max_vertices, max_csr_vertices)));
+  if (entries > options.max_edges / (header.mirrored == mirror::none ? 1 : 2))
+    lines.refuse("declares " + std::to_string(entries) +
+                 " entries, over the limit max_edges = " + std::to_string(options.max_edges));
+  if (vertices == 0 || entries == 0) lines.refuse("declares a graph without edges");
+  header.declares = true;
+  header.vertices = vertices;
+  header.entries = entries;
+  header.line = lines.number();
+  header.lines = lines.number();
+  header.grammar.first_id = 1;
+  header.grammar.end_id = vertices + 1;
+  header.grammar.id_limit = "larger than the declared number of vertices, " + std::to_string(vertices);
+}
+
+std::string lower(std::string_view word) {
+  std::string small{word};
+  for (char& byte : small) byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+  return small;
+}
+
+void read_matrix_market(header_lines& lines, graph_header& header, load_options const& options) {
+  std::string const wanted = "`%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric`";
+  auto const banner = split_words(lines.next_line(wanted));
+  if (banner.size() != 5 || banner[0] != "%%MatrixMarket" || lower(banner[1]) != "matrix") lines.refuse_line(wanted);
+  auto const layout = lower(banner[2]);
+  auto const field = lower(banner[3]);
+  auto const symmetry = lower(banner[4]);
+  if (layout == "array") lines.refuse("a dense matrix (`array`) is not read as a graph; write it as `coordinate`");
+  if (layout != "coordinate") lines.refuse_line(wanted);
+  if (field == "complex") lines.refuse("complex weights are not supported; pattern, real and integer are");
+  if (symmetry == "skew-symmetric" || symmetry == "hermitian")
+    lines.refuse(symmetry + " matrices are not supported; general and symmetric ones are");
+  if ((field != "pattern" && field != "real" && field != "integer") ||
+      (symmetry != "general" && symmetry != "symmetric")) {
+    lines.refuse_line(wanted);
+  }
+  header.grammar.comment = '%';
+  header.grammar.weighted = field != "pattern";
+  header.grammar.lower_triangle = symmetry == "symmetric";
+  bool const both_ways = symmetry == "symmetric" && options.symmetric == symmetric_entries::both_ways;
+  header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
+
+  auto const size = lines.next("the line `ROWS COLUMNS ENTRIES`", [](std::string_view word) { return word[0] == '%'; });
+  if (size.size() != 3) lines.refuse_line("`ROWS COLUMNS ENTRIES`");
+  auto const rows = count_or_refuse(lines, size[0], "rows");
+  auto const columns = count_or_refuse(lines, size[1], "columns");
+  auto const entries = count_or_refuse(lines, size[2], "entries");
+  if (rows != columns)
+    lines.refuse("the matrix has " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+                 " columns, but only a square one is a graph");
+  declare(lines, header, rows, entries, options);
+}
+
+void read_dimacs(header_lines& lines, graph_header& header, load_options const& options) {
+  std::string const wanted = "the problem line `p sp VERTICES ARCS`";
+  auto const problem = lines.next(wanted, [](std::string_view word) { return word == "c"; });
+  if (problem.size() != 4 || problem[0] != "p" || problem[1] != "sp") lines.refuse_line(wanted);
+  header.grammar.arcs = true;
+  header.grammar.weighted = true;
+  auto const vertices = count_or_refuse(lines, problem[2], "vertices");
+  declare(lines, header, vertices, count_or_refuse(lines, problem[3], "arcs"), options);
+}
+
+}  // namespace
+
+file_kind kind_of(std::string const& path) {
+  std::string_view name = path;
+  auto packing = compression::none;
+  if (name.ends_with(".gz")) {
+    name.remove_suffix(3);
+    packing = compression::gzip;
+  }
+  constexpr std::pair<char const*, graph_format> known[] = {{".el", graph_format::edge_list},
+                                                            {".wel", graph_format::weighted_edge_list},
+                                                            {".mtx", graph_format::matrix_market},
+                                                            {".gr", graph_format::dimacs}};
+  for (auto const& [suffix, format] : known) {
+    if (name.ends_with(suffix)) return {format, packing};
+  }
+  throw input_error(path, 0, "not a graph format by its name: .el, .wel, .mtx and .gr are known, each also with .gz");
+}
+
+graph_header read_header(std::string const& path, graph_format format, text_source& source,
+                         load_options const& options) {
+  graph_header header;
+  if (format == graph_format::edge_list || format == graph_format::weighted_edge_list) {
+    header.grammar.weighted = format == graph_format::weighted_edge_list;
+    header.grammar.end_id = std::min(options.max_vertices, max_csr_vertices);
+    header.grammar.id_limit = "over the limit: max_vertices = " + std::to_string(header.grammar.end_id) +
+                              " allows ids up to " + std::to_string(header.grammar.end_id - 1);
+    return header;
+  }
+  header_lines lines{path, source};
+  if (format == graph_format::matrix_market) {
+    read_matrix_market(lines, header, options);
+  } else {
+    read_dimacs(lines, header, options);
+  }
+  lines.finish();
+  return header;
+}
+
+}  // namespace lull::detail

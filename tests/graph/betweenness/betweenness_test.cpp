@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functor on CPU threads, in teams of one and of four: right by a reference and by its verifier, and the same bits
+// however it is run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <lull/graph/betweenness/betweenness_arrays.hpp>
+#include <lull/graph/betweenness/verify_betweenness.hpp>
+#include <lull/host/threads/worker.hpp>
+#include <lull/tests/graph/betweenness/brandes.hpp>
+#include <lull/tests/graph/betweenness/small_betweenness.hpp>
+#include <lull/tests/graph/bfs_graphs.hpp>
+#include <lull/tests/graph/edges_graph.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
+#include <lull/tests/graph/stopped.hpp>
+#include <lull/tests/support/threads_job.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lull {
+namespace {
+
+using namespace test;
+using sources = std::vector<std::uint32_t>;
+using all_bytes = std::vector<std::vector<unsigned char>>;
+
+constexpr auto phases = static_cast<std::size_t>(betweenness_phase::end);
+
+/// How often phases of each kind ended, and to which stage they came, so that a test knows that it has reached what it
+/// is about.
+struct counted_betweenness : small_betweenness {
+  std::array<std::atomic<std::uint64_t>, phases>* ended;
+  std::atomic<std::uint64_t>* stages;
+
+  void advance(position at, auto const& team) const noexcept {
+    if (team.rank() == 0) {
+      ++(*ended)[static_cast<std::size_t>(on.progress->phase)];
+      if (on.progress->stage > *stages) *stages = on.progress->stage;
+    }
+    small_betweenness::advance(at, team);
+  }
+};
+static_assert(side_task<counted_betweenness> && has_advance<counted_betweenness>);
+
+/// A chain of diamonds: each doubles the paths.
+csr diamonds(std::uint32_t count) {
+  edges made;
+  for (std::uint32_t vertex = 0; vertex < 3 * count; vertex += 3) {
+    for (std::uint32_t const middle : {vertex + 1, vertex + 2}) {
+      made.push_back({vertex, middle});
+      made.push_back({middle, vertex + 3});
+    }
+  }
+  return graph_of(3 * count + 1, made);
+}
+
+/// Those that reach each kind of phase, small enough for teams whose barriers take long.
+std::vector<named_graph> few_graphs() {
+  return {
+      {"star", from_rows(star(60))}, {"layers", from_rows(layers({1, 3, 20, 40, 5}))}, {"grid", from_rows(grid(5))}};
+}
+
+template <class Task>
+job_description job_of(Task const& task, std::uint32_t grain = 1) {
+  job_description made = threads_job(task);
+  made.name = "betweenness";
+  made.grain = grain;
+  return made;
+}
+
+/// All bytes of what a run wrote.
+all_bytes bytes_of(executor& executor, std::vector<task_array> const& arrays) {
+  all_bytes all;
+  for (auto const& one : arrays) {
+    all.emplace_back(one.array.bytes());
+    executor.read(all.back().data(), one.memory, all.back().size());
+  }
+  return all;
+}
+
+void expect_near(std::vector<double> const& found, std::vector<double> const& expected, std::string const& name) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
+    ASSERT_NEAR(found[vertex], expected[vertex], 1e-11 * expected[vertex]) << name << ", vertex " << vertex;
+  }
+}
+
+class BetweennessOnThreads : public testing::TestWithParam<int> {
+ protected:
+  /// A barrier of four threads on few processors takes long, so those get less to do.
+  bool solo() const { return GetParam() == 1; }
+
+  std::unique_ptr<executor> executor_for(int processors = 2) const { return machine_of(GetParam(), processors); }
+  static std::unique_ptr<executor> machine_of(int width, int processors = 2) {
+    return make_executor(
+        {.kind = executor_kind::threads, .processors = width == 1 ? processors : 1, .team_width = width});
+  }
+
+  std::vector<named_graph> some_graphs(std::uint32_t times) const {
+    if (!solo()) return few_graphs();
+    auto made = graphs(times);
+    made.push_back({"diamonds", diamonds(40 * times)});
+    return made;
+  }
+
+  /// All that an uninterrupted run wrote, without worker and protocol.
+  template <class Task>
+  static all_bytes plainly(executor& threads, csr const& graph, sources const& from, std::uint32_t grain = 1) {
+    betweenness_arrays<Task> const arrays{threads, graph, from};
+    run_plainly(threads, threads_worker<Task>(), job_of(arrays.task(), grain));
+    return bytes_of(threads, arrays.written());
+  }
+
+  template <class Task>
+  std::vector<double> totals(csr const& graph, sources const& from) const {
+    auto const threads = executor_for();
+    betweenness_arrays<Task> const arrays{*threads, graph, from};
+    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    EXPECT_EQ(arrays.progress().phase, betweenness_phase::end);
+    EXPECT_EQ(arrays.progress().source, from.size());
+    return arrays.totals();
+  }
+
+  template <class Task>
+  void expect_right(named_graph const& one, sources const& from) const {
+    auto const found = totals<Task>(one.graph, from);
+    expect_near(found, brandes(one.graph, from), one.name);
+    auto const verdict = verify_betweenness(one.graph, from, found);
+    EXPECT_TRUE(verdict.ok) << one.name << ": " << verdict.message;
+  }
+};
+
+TEST_P(BetweennessOnThreads, IsRight) {
+  for (auto const& one : some_graphs(3)) {
+    auto const last = one.graph.vertices() - 1;
+    for (std::uint32_t const source : {0U, last / 2, last}) {
+      expect_right<small_betweenness>(one, {source});
+      if (solo()) expect_right<betweenness>(one, {source});
+    }
+  }
+}
+
+TEST_P(BetweennessOnThreads, AddsUpItsSources) {
+  for (auto const& one : some_graphs(1)) {
+    auto const last = one.graph.vertices() - 1;
+    expect_right<small_betweenness>(one, {last, 0, last / 3, 0});
+  }
+}
+
+TEST_P(BetweennessOnThreads, OfAllVerticesIsTheDefinitions) {
+  EXPECT_EQ(totals<small_betweenness>(from_rows(path(5)), {0, 1, 2, 3, 4}), (std::vector<double>{0, 3, 4, 3, 0}));
+  // Of two paths around a square each takes half; the edge that is there twice makes two paths of one.
+  csr const square = from_rows({{1, 2}, {3}, {3}, {}});
+  EXPECT_EQ(totals<small_betweenness>(square, {0, 1, 2, 3}), (std::vector<double>{0, 0.5, 0.5, 0}));
+  csr const twice = from_rows({{1, 2, 2}, {3}, {3}, {}});
+  EXPECT_EQ(totals<small_betweenness>(twice, {0}), (std::vector<double>{0, 1.0 / 3, 2.0 / 3, 0}));
+}
+
+TEST_P(BetweennessOnThreads, DoesAllKindsOfPhasesAndStages) {
+  auto const threads = executor_for(1);
+  csr const graph = from_rows(star(600));
+  betweenness_arrays<small_betweenness> const arrays{*threads, graph, sources{5}};
+  std::array<std::atomic<std::uint64_t>, phases> ended{};
+  std::atomic<std::uint64_t> stages{0};
+  run_plainly(*threads, threads_worker<counted_betweenness>(),
+              job_of(counted_betweenness{arrays.task(), &ended, &stages}));
+  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(ended[phase], 0U) << phase;
+  EXPECT_EQ(stages, 4U);  // 600 edges, 150 sums, 37, 9, 2: one part
+  expect_near(arrays.totals(), brandes(graph, sources{5}), "star");
+}
+
+/// More than a double could count.
+TEST_P(BetweennessOnThreads, CountsPathsBeyondADouble) {
+  std::uint32_t const count = solo() ? 1500 : 1100;
+  csr const graph = diamonds(count);
+  auto const found = totals<small_betweenness>(graph, {0});
+  for (std::uint32_t at = 1; at < count; ++at) {  // each splits what is behind it
+    ASSERT_EQ(found[3UL * at], 3 * (count - at)) << at;
+    ASSERT_EQ(found[3UL * at + 1], (1 + 3 * (count - at - 1)) / 2.0) << at;
+  }
+  EXPECT_TRUE(verify_betweenness(graph, sources{0}, found).ok);
+}
+
+TEST_P(BetweennessOnThreads, SpreadsAHubOverManyItems) {
+  csr const graph = from_rows(star(solo() ? 3000 : 200));
+  std::uint64_t const leaves = graph.edges() / 2;
+  auto const hub = static_cast<std::uint32_t>(leaves / 2);
+  auto const threads = executor_for(1);
+  betweenness_arrays<small_betweenness> const arrays{*threads, graph, sources{hub}};
+  small_betweenness const task = arrays.task();
+  betweenness_progress now{};
+  std::vector<std::uint64_t> begins(graph.vertices() + 1UL);
+  now.begin_at_source(queue_mark::of(1, leaves), begins.data(), task.on.graph);
+  threads->write(task.on.progress, &now, sizeof now);
+  EXPECT_EQ(task.extent({}, 0), (leaves + 15) / 16);
+}
+
+TEST_P(BetweennessOnThreads, IsRightInPiecesOfAnySize) {
+  named_graph const one{"kronecker", generate_kronecker({.scale = solo() ? 9U : 4U})};
+  expect_right<basic_betweenness<8, 2, 32>>(one, {1});
+  expect_right<basic_betweenness<64, 4, 64>>(one, {1});
+  expect_right<basic_betweenness<4, 3, 32>>(one, {1});  // parts longer than a piece
+}
+
+/// Nor does the size of a piece, or of the team.
+TEST_P(BetweennessOnThreads, GrainBlocksAndTeamsChangeNoBit) {
+  for (auto const& one : some_graphs(2)) {
+    sources const from{one.graph.vertices() / 2, 0};
+    auto const expected = plainly<small_betweenness>(*executor_for(), one.graph, from);
+    for (std::uint32_t const grain : {2U, 1000U}) {
+      EXPECT_EQ(plainly<small_betweenness>(*executor_for(3), one.graph, from, grain), expected) << one.name;
+    }
+    EXPECT_EQ(plainly<small_betweenness>(*executor_for(1), one.graph, from, 7), expected) << one.name;
+    using larger = basic_betweenness<64, 2, 64>;
+    EXPECT_EQ(plainly<larger>(*executor_for(), one.graph, from).front(), expected.front()) << one.name;
+  }
+}
+
+TEST_P(BetweennessOnThreads, TeamsOfAnySizeGiveTheSameBits) {
+  for (auto const& one : few_graphs()) {
+    EXPECT_EQ(plainly<small_betweenness>(*executor_for(), one.graph, {1, 0}),
+              plainly<small_betweenness>(*machine_of(3), one.graph, {1, 0}))
+        << one.name;
+  }
+}
+
+TEST_P(BetweennessOnThreads, PreemptionChangesNoBit) {
+  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 7U : 4U})},
+                                      {"grid", from_rows(grid(solo() ? 12 : 5))}};
+  for (auto const& one : some) {
+    sources const from{0, 2, 1};
+    auto const expected = plainly<small_betweenness>(*executor_for(), one.graph, from);
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    betweenness_arrays<small_betweenness> arrays{executor_of(side), one.graph, from};
+    for (std::uint32_t const grain : {1U, 5U}) {
+      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << one.name << ": too few preemptions";
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << one.name << ", grain " << grain;
+      arrays.reset();
+    }
+  }
+}
+
+TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+  for (auto const& one : some_graphs(1)) {
+    sources const from{one.graph.vertices() / 2, 0};
+    auto const threads = executor_for(1);
+    betweenness_arrays<small_betweenness> const arrays{*threads, one.graph, from};
+    for (auto const& array : arrays.written()) {
+      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
+      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
+    }
+    run_plainly(*threads, threads_worker<small_betweenness>(), job_of(arrays.task()));
+    expect_near(arrays.totals(), brandes(one.graph, from), one.name);
+  }
+}
+
+/// The queues, whose order does.
+TEST_P(BetweennessOnThreads, LeavesNothingThatDependsOnTiming) {
+  auto const threads = executor_for();
+  betweenness_arrays<small_betweenness> const arrays{*threads, generate_kronecker({.scale = 5}), sources{1, 2}};
+  run_plainly(*threads, threads_worker<small_betweenness>(), job_of(arrays.task()));
+  auto const bytes = bytes_of(*threads, arrays.written());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string const name{arrays.written()[i].array.name};
+    if (!name.ends_with("_vertices") && !name.ends_with("_edges")) continue;
+    EXPECT_EQ(std::count(bytes[i].begin(), bytes[i].end(), 0), static_cast<std::ptrdiff_t>(bytes[i].size())) << name;
+  }
+}
+
+TEST(BetweennessArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
+  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
+  try {
+    betweenness_arrays<betweenness>{*small, generate_kronecker({.scale = 10}), sources{3, 4}};
+    FAIL();
+  } catch (limit_error const& refused) {
+    std::string const message = refused.what();
+    EXPECT_NE(message.find("1024 vertices and 32768 edges from 2 sources"), std::string::npos) << message;
+    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Teams, BetweennessOnThreads, testing::Values(1, 4),
+                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches at once, on CPU threads in teams of one and of four: what they find is what single searches find, and the
+// same bits however they are run.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <lull/graph/bfs/bfs_arrays.hpp>
+#include <lull/graph/bfs/bfs_together_arrays.hpp>
+#include <lull/graph/bfs/verify_bfs.hpp>
+#include <lull/graph/load/generate.hpp>
+#include <lull/host/threads/worker.hpp>
+#include <lull/tests/graph/bfs/bfs_run.hpp>
+#include <lull/tests/graph/bfs/small_bfs.hpp>
+#include <lull/tests/graph/bfs_graphs.hpp>
+#include <lull/tests/graph/row_lengths.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
+#include <lull/tests/graph/stopped.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lull {
+namespace {
+
+using test::bytes_of;
+using test::from_rows;
+using test::graphs;
+using test::job_of;
+using test::layers;
+using test::named_graph;
+using test::path;
+using test::star;
+using sources = std::vector<std::uint32_t>;
+using all_found = std::vector<std::vector<bfs_found>>;
+
+constexpr auto phases = static_cast<std::size_t>(bfs_together_phase::end);
+
+/// How often phases of each kind ended, so that a test knows that it has reached what it is about.
+struct phase_counts {
+  std::array<std::atomic<std::uint64_t>, phases> ended{};
+  std::atomic<std::uint64_t> sliced{0};  // levels pushed in slices
+
+  std::uint64_t of(bfs_together_phase phase) const { return ended[static_cast<std::size_t>(phase)]; }
+};
+
+struct counted_bfs : small_bfs_together {
+  phase_counts* counts;
+
+  void advance(position at, auto const& team) const noexcept {
+    if (team.rank() == 0) {
+      bfs_together_progress const& now = *on.progress;
+      ++counts->ended[static_cast<std::size_t>(now.phase)];
+      if (now.phase == bfs_together_phase::push && now.slices != 1) ++counts->sliced;
+    }
+    small_bfs_together::advance(at, team);
+  }
+};
+static_assert(side_task<counted_bfs> && has_advance<counted_bfs>);
+
+/// So many vertices spread over the graph, the first and the last among them; in a small graph, some of them often.
+sources spread(csr const& graph, std::uint32_t count) {
+  sources made;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    made.push_back(static_cast<std::uint32_t>(i % 5 == 4 ? i * 7919 % graph.vertices()
+                                                         : i * (graph.vertices() - 1) / (count > 1 ? count - 1 : 1)));
+  }
+  return made;
+}
+
+/// A search by a plain queue, then the lowest parent of each vertex by a look at all edges.
+std::vector<bfs_found> searched(csr const& graph, std::uint32_t source) {
+  std::vector<bfs_found> found(graph.vertices());
+  found[source] = {0, source};
+  std::vector<std::uint32_t> queue{source};
+  auto const for_each_edge = [&](std::uint32_t from, auto const& visit) {
+    for (std::uint64_t edge = graph.offsets[from]; edge < graph.offsets[from + 1ULL]; ++edge)
+      visit(graph.targets[edge]);
+  };
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    std::uint32_t const from = queue[next];
+    for_each_edge(from, [&](std::uint32_t to) {
+      if (found[to].depth != bfs_found::none) return;
+      found[to].depth = found[from].depth + 1;
+      queue.push_back(to);
+    });
+  }
+  for (std::uint32_t from = 0; from < graph.vertices(); ++from) {
+    if (found[from].depth == bfs_found::none) continue;
+    for_each_edge(from, [&](std::uint32_t to) {
+      if (found[to].depth == found[from].depth + 1 && from < found[to].parent) found[to].parent = from;
+    });
+  }
+  return found;
+}
+
+all_found searched(csr const& graph, sources const& from) {
+  all_found found;
+  for (std::uint32_t const source : from) found.push_back(searched(graph, source));
+  return found;
+}
+
+class BfsTogetherOnThreads : public testing::TestWithParam<int> {
+ protected:
+  /// A barrier of four threads on few processors takes long, so those get less to do.
+  bool solo() const { return GetParam() == 1; }
+
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
+    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
+  }
+
+  /// All that an uninterrupted run wrote, without worker and protocol.
+  std::vector<std::vector<unsigned char>> plainly(csr const& graph, sources const& from, std::uint32_t at_once,
+                                                  std::uint32_t grain = 1, int processors = 2) const {
+    auto const threads = executor_for(solo() ? processors : 1);
+    bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, from, at_once};
+    test::run_plainly(*threads, threads_worker<small_bfs_together>(), job_of(arrays.task(), grain));
+    return bytes_of(*threads, arrays.written());
+  }
+
+  template <class Task>
+  static void expect_found(bfs_together_arrays<Task> const& arrays, all_found const& expected,
+                           std::string const& name) {
+    bfs_summary const end = arrays.summary();
+    EXPECT_TRUE(end.over) << name;
+    EXPECT_EQ(end.searches, expected.size()) << name;
+    std::uint64_t next = 0;
+    arrays.each_found([&](std::uint64_t search, std::vector<bfs_found> const& found) {
+      EXPECT_EQ(search, next++) << name;
+      EXPECT_EQ(found, expected[search]) << name << ", piece " << Task::piece << ", search " << search;
+      return !testing::Test::HasFailure();
+    });
+    EXPECT_EQ(next, expected.size()) << name;
+  }
+
+  template <class Task>
+  void expect_equal(named_graph const& one, sources const& from, std::uint32_t at_once, all_found const& single) const {
+    auto const threads = executor_for(solo() ? 2 : 1);
+    bfs_together_arrays<Task> const arrays{*threads, one.graph, from, at_once};
+    test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    expect_found(arrays, single, one.name + ", " + std::to_string(at_once) + " at once");
+  }
+  template <class Task>
+  void expect_equal(named_graph const& one, sources const& from, std::uint32_t at_once) const {
+    expect_equal<Task>(one, from, at_once, searched(one.graph, from));
+  }
+
+  /// How many phases of each kind there were.
+  void count(csr const& graph, sources const& from, phase_counts& counts) const {
+    auto const threads = executor_for(1);
+    bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, from, 64};
+    test::run_plainly(*threads, threads_worker<counted_bfs>(), job_of(counted_bfs{arrays.task(), &counts}));
+    expect_found(arrays, searched(graph, from), "counted");
+  }
+};
+
+TEST_P(BfsTogetherOnThreads, FindsWhatTheTaskOfSingleSearchesFinds) {
+  for (named_graph const& one :
+       {named_graph{"kronecker", generate_kronecker({.scale = 7})}, named_graph{"star", from_rows(star(100))}}) {
+    sources const from = spread(one.graph, 20);
+    auto const threads = executor_for(1);
+    bfs_arrays<small_bfs> const arrays{*threads, one.graph, from};
+    test::run_plainly(*threads, threads_worker<small_bfs>(), job_of(arrays.task()));
+    all_found single;
+    for (std::size_t search = 0; search < from.size(); ++search) single.push_back(arrays.found(search));
+    expect_equal<small_bfs_together>(one, from, 64, single);
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, FindsWhatIsThere) {
+  for (auto const& one : graphs(solo() ? 5 : 1)) {
+    for (std::uint32_t const count : {2U, 64U}) {
+      sources const from = spread(one.graph, count);
+      auto const single = searched(one.graph, from);
+      expect_equal<small_bfs_together>(one, from, 64, single);
+      expect_equal<bfs_together>(one, from, 64, single);
+    }
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, SearchesGroupAfterGroup) {
+  for (auto const& one : graphs(1)) {
+    sources const from = spread(one.graph, solo() ? 131 : 66);
+    auto const single = searched(one.graph, from);
+    expect_equal<small_bfs_together>(one, from, 64, single);
+    if (solo()) expect_equal<small_bfs_together>(one, from, 63, single);
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, HowManyAtOnceChangesNoResult) {
+  named_graph const one{"kronecker", generate_kronecker({.scale = 6})};
+  sources const from = spread(one.graph, 17);
+  auto const single = searched(one.graph, from);
+  for (std::uint32_t const at_once : {1U, 2U, 3U, 8U, 16U, 17U, 64U}) {
+    expect_equal<small_bfs_together>(one, from, at_once, single);
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, SearchesFromOneVertexManyTimes) {
+  for (auto const& one : graphs(1)) {
+    expect_equal<small_bfs_together>(one, sources(64, one.graph.vertices() / 2), 64);
+    expect_equal<small_bfs_together>(one, {0, 1 % one.graph.vertices(), 0, 0}, 64);
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, DoesAllKindsOfPhases) {
+  phase_counts counts;
+  count(from_rows(layers({3, 3, 9, 40, 200, 300, 2, 2, 60, 300})), {0, 1, 2}, counts);
+  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(counts.ended[phase], 0U) << phase;
+}
+
+TEST_P(BfsTogetherOnThreads, GoesThroughSmallLevelsAFewAtATime) {
+  phase_counts counts;
+  count(from_rows(path(301)), {0, 1, 2}, counts);
+  EXPECT_LE(counts.of(bfs_together_phase::small), 302U / small_bfs_together::small_levels);
+  EXPECT_EQ(counts.of(bfs_together_phase::push) + counts.of(bfs_together_phase::pull), 0U);
+}
+
+/// A star that is a small part of its graph is pushed, from many sources in slices.
+TEST_P(BfsTogetherOnThreads, SpreadsAHubOverManyItems) {
+  auto rows = star(150);
+  rows.resize(solo() ? 3000 : 2000);
+  for (std::uint32_t vertex = 151; vertex < rows.size(); ++vertex) rows[vertex].assign(solo() ? 12 : 18, vertex);
+  csr const graph = from_rows(rows);
+  for (std::uint32_t const many : {3U, 64U}) {
+    sources from(many, 75);
+    from.back() = 1;
+    phase_counts counts;
+    count(graph, from, counts);
+    EXPECT_GT(counts.of(bfs_together_phase::push), 0U);
+    EXPECT_EQ(counts.sliced != 0, many == 64) << many;
+  }
+  // Without slices an item has 16 edges and vertices, in slices an eighth of them; others zero 512 words each.
+  auto const threads = executor_for(1);
+  bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, sources{75}, 64};
+  small_bfs_together const task = arrays.task();
+  bfs_together_progress now{};
+  now.phase = bfs_together_phase::push;
+  now.frontier = queue_mark::of(1, 151).word;
+  now.before = 513;
+  for (std::uint64_t const slices : {1U, 8U}) {
+    now.slices = slices;
+    threads->write(task.on.progress, &now, sizeof now);
+    EXPECT_EQ(task.extent({}, 0), (151 * slices + 15) / 16 + 2);
+  }
+}
+
+/// Rows about the borders of pieces, entered and left.
+TEST_P(BfsTogetherOnThreads, FindsTheSameWhateverTheDegrees) {
+  std::vector<std::uint32_t> const degrees{0, 1, 2, 3, 4, 15, 16, 17, 31, 32, 33, 48, 64, 100};
+  for (std::uint32_t turn = 0; turn < (solo() ? 20U : 2U); ++turn) {
+    std::vector<std::uint32_t> entering;
+    for (std::uint32_t vertex = 0; vertex < 40 + turn * 13; ++vertex) {
+      entering.push_back(degrees[(vertex * (turn + 3) + turn) % (turn % 2 == 0 ? degrees.size() : 5)]);
+    }
+    csr const in = test::graph_entered_by(entering);
+    sources const from = spread(in, 4 + turn * 3);
+    expect_equal<small_bfs_together>({"entered, turn " + std::to_string(turn), in}, from, 64);
+    expect_equal<small_bfs_together>({"left, turn " + std::to_string(turn), transpose(in)}, from, 64);
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, FindsTheSameInPiecesOfAnySize) {
+  named_graph const one{"kronecker", generate_kronecker({.scale = solo() ? 9U : 6U})};
+  sources const from = spread(one.graph, 40);
+  auto const single = searched(one.graph, from);
+  expect_equal<basic_bfs_together<8, 32>>(one, from, 64, single);
+  expect_equal<basic_bfs_together<64, 64>>(one, from, 64, single);
+  expect_equal<basic_bfs_together<256, 128>>(one, from, 64, single);
+}
+
+TEST_P(BfsTogetherOnThreads, GrainAndBlocksChangeNoBit) {
+  for (auto const& [name, graph] : graphs(solo() ? 3 : 1)) {
+    sources const from = spread(graph, 20);
+    auto const expected = plainly(graph, from, 12);
+    for (std::uint32_t const grain : {2U, 7U, 1000U}) {
+      EXPECT_EQ(plainly(graph, from, 12, grain, 3), expected) << name << ", grain " << grain;
+    }
+    EXPECT_EQ(plainly(graph, from, 12, 1, 1), expected) << name;
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, PreemptionChangesNoBit) {
+  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})},
+                                      {"layers", from_rows(layers({1, 3, 40, 200, 300, 5, 90, 1, 70}))}};
+  for (auto const& [name, graph] : some) {
+    sources const from = spread(graph, 20);
+    auto const expected = plainly(graph, from, 15);
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    bfs_together_arrays<small_bfs_together> arrays{executor_of(side), graph, from, 15};
+    for (std::uint32_t const grain : {1U, 5U}) {
+      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 11), 3U) << name << ": too few preemptions";
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
+      arrays.reset();
+    }
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+  for (auto const& one : graphs(1)) {
+    sources const from = spread(one.graph, 9);
+    auto const threads = executor_for(1);
+    bfs_together_arrays<small_bfs_together> const arrays{*threads, one.graph, from, 5};
+    for (auto const& array : arrays.written()) {
+      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
+      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
+    }
+    test::run_plainly(*threads, threads_worker<small_bfs_together>(), job_of(arrays.task()));
+    expect_found(arrays, searched(one.graph, from), one.name);
+  }
+}
+
+TEST_P(BfsTogetherOnThreads, RefusesWhatItCannotDo) {
+  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
+  csr const graph = generate_kronecker({.scale = 10});
+  try {
+    bfs_together_arrays<bfs_together> const arrays{*small, graph, sources{3, 4}, 64};
+    FAIL();
+  } catch (limit_error const& refused) {
+    std::string const message = refused.what();
+    EXPECT_NE(message.find("1024 vertices and 32768 edges from 2 sources, 64 at once"), std::string::npos) << message;
+    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
+  }
+  for (std::uint32_t const at_once : {0U, 65U}) {
+    EXPECT_THROW((bfs_together_arrays<bfs_together>{*small, graph, sources{3}, at_once}), usage_error) << at_once;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Teams, BfsTogetherOnThreads, testing::Values(1, 4),
+                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host half of graph_sgd: its options, ratings from a file to a model, and what it refuses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <lull/graph/graph_sgd/graph_sgd_owner.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/safetensors_reader.hpp>
+#include <lull/host/solo/solo_run.hpp>
+#include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/owner_calls.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lull {
+namespace {
+
+using test::lines_of;
+using test::settings;
+
+std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(graph_sgd_entry(), given); }
+
+settings with(settings given, settings const& more) {
+  given.insert(given.end(), more.begin(), more.end());
+  return given;
+}
+
+settings const small{{"users", "60"}, {"items", "20"}, {"count", "900"}, {"epochs", "3"}, {"factors", "8"}};
+
+TEST(GraphSgdOwner, ItsTableOfOptionsIsSound) {
+  task_entry const entry = graph_sgd_entry();
+  EXPECT_EQ(entry.name, "graph_sgd");
+  EXPECT_NO_THROW(check_options(entry.options));
+  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
+}
+
+TEST(GraphSgdOwner, WritesModelErrorsAndPicture) {
+  test::test_folder const folder;
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const task = owner(with(
+      small, {{"model", folder.at("m.safetensors")}, {"losses", folder.at("l.csv")}, {"plot", folder.at("p.svg")}}));
+  EXPECT_EQ(task->outputs().size(), 3U);
+  task->prepare(*executor);
+  EXPECT_FALSE(task->verify().ok) << "before the run: the verifier sees nothing";
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
+  auto const verdict = task->verify();
+  EXPECT_TRUE(verdict.ok) << verdict.message;
+  auto const said = task->write();
+  ASSERT_EQ(said.size(), 7U);
+  EXPECT_TRUE(said[0].starts_with("900 ratings of 20 items by 60 users, ")) << said[0];
+  EXPECT_TRUE(said[3].starts_with("epoch    3 ")) << said[3];
+
+  auto const csv = lines_of(folder.at("l.csv"));
+  ASSERT_EQ(csv.size(), 4U);
+  EXPECT_EQ(csv[0], "epoch,training_rmse,held_out_rmse");
+  EXPECT_TRUE(csv[3].starts_with("3,0.") || csv[3].starts_with("3,1.")) << csv[3];
+  EXPECT_EQ(task->figures()[1].name, "held_out_rmse");
+
+  safetensors_reader const model{folder.at("m.safetensors"), 1 << 20, ""};
+  EXPECT_EQ(format_shape(*model.find("user_factors")), "F32 (60, 8)");
+  EXPECT_EQ(format_shape(*model.find("item_factors")), "F32 (20, 8)");
+  ASSERT_NE(model.find("mean"), nullptr);
+  auto const picture = lines_of(folder.at("p.svg"));
+  EXPECT_EQ(std::count_if(picture.begin(), picture.end(),
+                          [](std::string const& line) { return line.starts_with("<polyline"); }),
+            2);
+}
+
+TEST(GraphSgdOwner, TakesRatingsFromAFile) {
+  test::test_folder const folder;
+  std::string text = "user,item,rating\n";
+  for (int at = 0; at < 300; ++at)
+    text += std::to_string(at % 30) + "," + std::to_string(at * 7 % 10) + "," + std::to_string(1 + at % 5) + "\n";
+  auto const file = folder.write("ratings.csv", text);
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const task = owner({{"ratings", file}, {"epochs", "2"}, {"factors", "16"}, {"groups", "3"}});
+  EXPECT_EQ(task->inputs(), std::vector<std::filesystem::path>{file});
+  memory_need const need = task->needs(executor_kind::threads);
+  EXPECT_GT(need.machine_bytes, 300 * 16U + 40 * 16 * 4);
+  task->prepare(*executor);
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
+  EXPECT_TRUE(task->verify().ok) << task->verify().message;
+  EXPECT_NE(task->write().front().find("of 3 blocks"), std::string::npos) << task->write().front();
+}
+
+TEST(GraphSgdOwner, TellsWhatItTakesBeforeItDoes) {
+  for (settings const& given : {small, with(small, {{"groups", "50"}}), settings{{"count", "20000"}, {"users", "9"}}}) {
+    auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
+    auto const task = owner(given);
+    memory_need const need = task->needs(executor_kind::threads);
+    std::uint64_t const before = executor->taken_bytes().now;
+    task->prepare(*executor);
+    EXPECT_LE(executor->taken_bytes().now - before, need.machine_bytes);
+    EXPECT_GE(4 * (executor->taken_bytes().now - before), need.machine_bytes) << "told far too much";
+  }
+}
+
+TEST(GraphSgdOwner, StartsAgainFromTheSameFactors) {
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const task = owner(small);
+  task->prepare(*executor);
+  std::vector<std::vector<task_figure>> runs;
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_TRUE(run_to_end(*task, *executor).finished);
+    runs.push_back(task->figures());
+    task->reset();
+  }
+  EXPECT_EQ(runs[0][0].value, runs[1][0].value);
+  EXPECT_EQ(runs[0][1].value, runs[1][1].value);
+}
+
+TEST(GraphSgdOwner, SaysThatTheRateWasTooHigh) {
+  test::test_folder const folder;
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
+  auto const task = owner(with(small, {{"rate", "100"}, {"model", folder.at("m.safetensors")}}));
+  task->prepare(*executor);
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
+  EXPECT_EQ(task->failures(), 1U);
+  EXPECT_FALSE(task->verify().ok);
+  EXPECT_NE(task->write().back().find("lower rate than 100"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.at("m.safetensors")));
+}
+
+TEST(GraphSgdOwner, RefusesWhatItCannotUse) {
+  test::test_folder const folder;
+  auto const file = folder.write("one.txt", "0 0 5\n");
+  EXPECT_THROW(owner({{"ratings", file}, {"users", "5"}}), usage_error);
+  EXPECT_THROW(owner({{"factors", "12"}}), usage_error);
+  EXPECT_THROW(owner({{"held_out", "1"}}), usage_error);
+  EXPECT_THROW(owner({{"rate", "0"}}), usage_error);
+  auto const executor = make_executor({.kind = executor_kind::threads});
+  EXPECT_THROW(owner({{"ratings", folder.at("none.txt")}})->prepare(*executor), input_error);
+  EXPECT_THROW(owner({{"ratings", file}, {"losses", folder.at("none/l.csv")}})->prepare(*executor), usage_error);
+  // Held out by chance: nothing is left of one rating under some seed.
+  bool refused = false;
+  for (int seed = 0; seed < 20 && !refused; ++seed) {
+    try {
+      owner({{"ratings", file}, {"held_out", "0.9"}, {"seed", std::to_string(seed)}})->prepare(*executor);
+    } catch (input_error const& empty) {
+      refused = std::string{empty.what()}.find("no rating is left") != std::string::npos;
+    }
+  }
+  EXPECT_TRUE(refused);
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functor on CPU threads, in teams of one and of four: right by other algorithms, and the same bits however it is
+// run.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <lull/graph/kcore/kcore_arrays.hpp>
+#include <lull/graph/kcore/verify_kcore.hpp>
+#include <lull/graph/load/generate.hpp>
+#include <lull/host/threads/worker.hpp>
+#include <lull/tests/graph/kcore/core_numbers.hpp>
+#include <lull/tests/graph/kcore/small_kcore.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
+#include <lull/tests/graph/stopped.hpp>
+#include <lull/tests/support/threads_job.hpp>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lull {
+namespace {
+
+using namespace test;
+
+constexpr auto phases = static_cast<std::size_t>(kcore_phase::end);
+
+/// How often phases of each kind ended, so that a test knows that it has reached what it is about.
+struct counted_kcore : small_kcore {
+  std::array<std::atomic<std::uint64_t>, phases>* ended;
+
+  void advance(position at, auto const& team) const noexcept {
+    if (team.rank() == 0) ++(*ended)[static_cast<std::size_t>(on.progress->phase)];
+    small_kcore::advance(at, team);
+  }
+};
+static_assert(side_task<counted_kcore> && has_advance<counted_kcore>);
+
+struct named_graph {
+  std::string name;
+  csr graph;
+};
+
+edges drawn(std::uint32_t vertices, std::uint32_t count, std::uint32_t seed) {
+  std::mt19937 random{seed};
+  edges made;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto const source = static_cast<std::uint32_t>(random() % vertices);
+    made.push_back({source, static_cast<std::uint32_t>(random() % vertices)});
+  }
+  return made;
+}
+
+/// Larger ones are `times` as large.
+std::vector<named_graph> graphs(std::uint32_t times) {
+  edges loops;
+  for (std::uint32_t vertex = 0; vertex < 100; ++vertex) {
+    for (std::uint32_t i = 0; i < vertex % 7; ++i) loops.push_back({vertex, vertex - vertex % 3});
+  }
+  edges cycle = path_of(150 * times);
+  cycle.push_back({150 * times - 1, 0});
+  return {{"one vertex", graph_of(1, {})},
+          {"one loop", graph_of(1, {{0, 0}})},
+          {"no edges", graph_of(300, {})},
+          {"one edge", graph_of(2, {{1, 0}})},
+          {"self-loops and duplicates", graph_of(100, loops)},
+          {"path", graph_of(100 * times, shuffled(path_of(100 * times), 100 * times))},
+          {"cycle", graph_of(150 * times, cycle)},
+          {"star", graph_of(200 * times, star_of(200 * times, 70))},
+          {"into a hub", graph_of(200 * times, turned(star_of(200 * times, 0)), mirror::all)},
+          {"two parts", graph_of(150, beside(path_of(50), cliques_of(10, 10), 50))},
+          {"grid", graph_of(25 * times * times, grid_of(5 * times), mirror::off_diagonal)},
+          {"clique", graph_of(40, cliques_of(1, 40))},
+          {"many cores", many_cores(100 * times)},
+          {"drawn", graph_of(100 * times, drawn(100 * times, 400 * times, 3))},
+          {"kronecker", generate_kronecker({.scale = times > 1 ? 9U : 6U})},
+          {"uniform", generate_uniform({.scale = times > 1 ? 8U : 5U})}};
+}
+
+template <class Task>
+job_description job_of(Task const& task, std::uint32_t grain = 1) {
+  job_description made = threads_job(task);
+  made.name = "kcore";
+  made.grain = grain;
+  return made;
+}
+
+/// All bytes of what a run wrote.
+std::vector<std::vector<unsigned char>> bytes_of(executor& executor, std::vector<task_array> const& arrays) {
+  std::vector<std::vector<unsigned char>> all;
+  for (auto const& one : arrays) {
+    all.emplace_back(one.array.bytes());
+    executor.read(all.back().data(), one.memory, all.back().size());
+  }
+  return all;
+}
+
+class KcoreOnThreads : public testing::TestWithParam<int> {
+ protected:
+  /// A barrier of four threads on few processors takes long, so those get less to do.
+  bool solo() const { return GetParam() == 1; }
+
+  std::unique_ptr<executor> executor_for(int processors = 2) const {
+    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
+  }
+
+  /// All that an uninterrupted run wrote, without worker and protocol.
+  template <class Task>
+  std::vector<std::vector<unsigned char>> plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
+    auto const threads = executor_for(solo() ? processors : 1);
+    kcore_arrays<Task> const arrays{*threads, graph};
+    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
+    return bytes_of(*threads, arrays.written());
+  }
+
+  template <class Task>
+  void expect_right(named_graph const& one) const {
+    auto const threads = executor_for(solo() ? 2 : 1);
+    kcore_arrays<Task> const arrays{*threads, one.graph};
+    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    expect_result(one, arrays);
+  }
+
+  template <class Task>
+  static void expect_result(named_graph const& one, kcore_arrays<Task> const& arrays) {
+    std::vector<std::uint32_t> const found = arrays.cores();
+    std::vector<std::uint32_t> const right = core_numbers(one.graph);
+    EXPECT_EQ(found, right) << one.name << ", piece " << Task::piece;
+    auto const verdict = verify_kcore(one.graph, found, 1);
+    EXPECT_TRUE(verdict.ok) << one.name << ": " << verdict.message;
+    kcore_progress const end = arrays.progress();
+    EXPECT_EQ(end.phase, kcore_phase::end) << one.name;
+    EXPECT_EQ(end.level, *std::max_element(right.begin(), right.end())) << one.name;
+    std::set<std::uint32_t> occurring(right.begin(), right.end());
+    occurring.erase(0);
+    EXPECT_EQ(end.levels, occurring.size()) << one.name;
+    EXPECT_EQ(end.isolated, static_cast<std::uint64_t>(std::count(right.begin(), right.end(), 0U))) << one.name;
+  }
+
+  /// How many phases of each kind there were.
+  std::array<std::uint64_t, phases> phases_of(csr const& graph) const {
+    auto const threads = executor_for(1);
+    kcore_arrays<small_kcore> const arrays{*threads, graph};
+    std::array<std::atomic<std::uint64_t>, phases> ended{};
+    run_plainly(*threads, threads_worker<counted_kcore>(), job_of(counted_kcore{arrays.task(), &ended}));
+    expect_result({"counted", graph}, arrays);
+    std::array<std::uint64_t, phases> counts{};
+    for (std::size_t i = 0; i < phases; ++i) counts[i] = ended[i];
+    return counts;
+  }
+  static std::uint64_t of(std::array<std::uint64_t, phases> const& counts, kcore_phase phase) {
+    return counts[static_cast<std::size_t>(phase)];
+  }
+};
+
+TEST_P(KcoreOnThreads, IsRight) {
+  for (auto const& one : graphs(solo() ? 6 : 1)) {
+    expect_right<small_kcore>(one);
+    expect_right<kcore>(one);
+  }
+}
+
+TEST_P(KcoreOnThreads, IsRightOnGraphsOfRandomEdges) {
+  for (std::uint32_t turn = 0; turn < (solo() ? 40U : 6U); ++turn) {
+    std::uint32_t const vertices = 20 + turn * 17;
+    expect_right<small_kcore>(
+        {"turn " + std::to_string(turn), graph_of(vertices, drawn(vertices, vertices * (1 + turn % 9), turn))});
+  }
+}
+
+TEST_P(KcoreOnThreads, IsRightInPiecesOfAnySize) {
+  csr const graph = generate_kronecker({.scale = solo() ? 8U : 6U});
+  expect_right<basic_kcore<4, 32>>({"4", graph});
+  expect_right<basic_kcore<64, 64>>({"64", graph});
+  expect_right<basic_kcore<256, 128>>({"256", graph});
+}
+
+TEST_P(KcoreOnThreads, DoesAllKindsOfPhases) {
+  auto const found = phases_of(many_cores(200));
+  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(found[phase], 0U) << phase;
+}
+
+/// A path goes from both ends, two vertices a wave. Its list is too long for one item.
+TEST_P(KcoreOnThreads, GoesThroughSmallWavesAFewAtATime) {
+  auto const found = phases_of(graph_of(301, path_of(301)));
+  EXPECT_EQ(of(found, kcore_phase::scan), 1U);
+  EXPECT_EQ(of(found, kcore_phase::peel), 0U);
+  // The last vertex, in the middle, is taken from none.
+  EXPECT_EQ(of(found, kcore_phase::small), 150U / small_kcore::small_steps);
+}
+
+/// Levels without vertices are not looked through one by one: a scan that finds none tells the next.
+TEST_P(KcoreOnThreads, SkipsEmptyLevels) {
+  auto const found = phases_of(graph_of(360, beside(beside(cliques_of(60, 3), cliques_of(2, 70), 180), {}, 0)));
+  EXPECT_EQ(of(found, kcore_phase::scan) + of(found, kcore_phase::small), 4U);  // levels 1, 2, 3 and 69
+}
+
+/// What is left is listed when half was taken out, so a later level does not look at all vertices.
+TEST_P(KcoreOnThreads, ScansWhatIsLeft) {
+  edges made;
+  std::uint32_t vertices = 0;
+  for (auto const& [count, size] :
+       {std::pair{600U, 2U}, {400U, 3U}, {150U, 4U}, {100U, 5U}, {40U, 6U}, {1U, 7U}, {1U, 9U}}) {
+    made = beside(std::move(made), cliques_of(count, size), vertices);
+    vertices += count * size;
+  }
+  csr const graph = graph_of(vertices + 4000, shuffled(std::move(made), vertices));
+  auto const threads = executor_for(1);
+  kcore_arrays<small_kcore> const arrays{*threads, graph};
+  run_plainly(*threads, threads_worker<small_kcore>(), job_of(arrays.task()));
+  expect_result({"cliques", graph}, arrays);
+  kcore_progress const end = arrays.progress();
+  EXPECT_EQ(end.list, 1U);  // of levels 1, 4 and 6 the last
+  EXPECT_EQ(end.length, 9U);
+}
+
+TEST_P(KcoreOnThreads, SpreadsAHubOverManyItems) {
+  csr const graph = graph_of(4000, star_of(4000, 70));
+  auto const threads = executor_for(1);
+  kcore_arrays<small_kcore> const arrays{*threads, graph};
+  small_kcore const task = arrays.task();
+  kcore_progress now{};
+  now.phase = kcore_phase::peel;
+  now.range = {{}, queue_mark::of(1, 3999)};
+  threads->write(task.on.progress, &now, sizeof now);
+  EXPECT_EQ(task.extent({}, 0), 250U);
+}
+
+TEST_P(KcoreOnThreads, GrainAndBlocksChangeNoBit) {
+  for (auto const& [name, graph] : graphs(solo() ? 6 : 1)) {
+    auto const expected = plainly<small_kcore>(graph);
+    for (std::uint32_t const grain : {2U, 7U, 1000U}) {
+      EXPECT_EQ(plainly<small_kcore>(graph, grain, 3), expected) << name << ", grain " << grain;
+    }
+    EXPECT_EQ(plainly<small_kcore>(graph, 1, 1), expected) << name;
+  }
+}
+
+TEST_P(KcoreOnThreads, PreemptionChangesNoBit) {
+  std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 7U : 5U})},
+                                      {"many cores", many_cores(solo() ? 400 : 150)}};
+  for (auto const& [name, graph] : some) {
+    auto const expected = plainly<small_kcore>(graph);
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    kcore_arrays<small_kcore> arrays{executor_of(side), graph};
+    for (std::uint32_t const grain : {1U, 5U}) {
+      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 3), 5U) << name << ": too few preemptions";
+      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
+      arrays.reset();
+    }
+  }
+}
+
+TEST_P(KcoreOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+  for (auto const& one : graphs(1)) {
+    auto const threads = executor_for(1);
+    kcore_arrays<small_kcore> const arrays{*threads, one.graph};
+    for (auto const& array : arrays.written()) {
+      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
+      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
+    }
+    run_plainly(*threads, threads_worker<small_kcore>(), job_of(arrays.task()));
+    expect_result(one, arrays);
+    for (auto const& array : arrays.written()) {
+      if (array.array.name == "progress" || array.array.name == "core") continue;
+      std::vector<unsigned char> held(array.array.bytes());
+      threads->read(held.data(), array.memory, held.size());
+      EXPECT_EQ(held, std::vector<unsigned char>(held.size(), 0)) << one.name << ": " << array.array.name;
+    }
+  }
+}
+
+TEST_P(KcoreOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 20'000});
+  try {
+    kcore_arrays<kcore> const arrays{*small, graph_of(1024, path_of(1024))};
+    FAIL();
+  } catch (limit_error const& refused) {
+    std::string const message = refused.what();
+    EXPECT_NE(message.find("1024 vertices and 1023 undirected edges"), std::string::npos) << message;
+    EXPECT_NE(message.find("memory limit of 20000"), std::string::npos) << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Teams, KcoreOnThreads, testing::Values(1, 4),
+                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <lull/graph/load/vertex_list.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tests/graph/graph_file.hpp>
+#include <string>
+#include <vector>
+
+namespace lull {
+namespace {
+
+using list = std::vector<std::uint32_t>;
+
+/// The message of what reading the text throws, or nothing.
+std::string refusal(std::string const& text, std::uint64_t vertices = 10) {
+  test::test_folder const folder;
+  try {
+    read_vertex_list(folder.write("list", text), vertices);
+  } catch (input_error const& refused) {
+    return refused.what();
+  }
+  return {};
+}
+
+TEST(VertexList, HasTheOrderOfTheFile) {
+  test::test_folder const folder;
+  EXPECT_EQ(read_vertex_list(folder.write("a", "3\n0\n3\n"), 4), (list{3, 0, 3}));
+  EXPECT_EQ(read_vertex_list(folder.write("b", "# first\n\n  7\t\r\n \n9"), 10), (list{7, 9}));
+  EXPECT_EQ(read_vertex_list(folder.write("c.gz", test::gzip("5\n6\n")), 10), (list{5, 6}));
+}
+
+TEST(VertexList, RefusesWhatIsNoVertexWithTheLine) {
+  auto const expect = [](std::string const& text, std::string const& says) {
+    auto const message = refusal(text);
+    EXPECT_NE(message.find(says), std::string::npos) << text << "\n" << message;
+  };
+  expect("1\n10\n", "list:2: vertex 10 does not exist: the graph has vertices 0 to 9");
+  expect("1\n\n-1\n", "list:3: `-1` is negative");
+  expect("one\n", "list:1: `one` is not a whole number");
+  expect("1 2\n", "list:1: one vertex a line: this one has 2 words");
+  expect("99999999999999999999\n", "list:1: `99999999999999999999` has too many digits");
+  expect(std::string(70'000, '1') + "\n", "list:1: the line is longer than 64 KiB");
+  expect("", "names no vertex");
+  expect("# none\n\n", "names no vertex");
+}
+
+TEST(VertexList, RefusesFilesItCannotRead) {
+  test::test_folder const folder;
+  EXPECT_THROW(read_vertex_list(folder.at("none"), 10), input_error);
+  EXPECT_THROW(read_vertex_list(folder.write("damaged.gz", "1\n2\n"), 10), input_error);
+}
+
+TEST(VertexList, HasALimit) {
+  std::string text;
+  for (std::size_t i = 0; i < max_listed_vertices; ++i) text += "1\n";
+  EXPECT_EQ(refusal(text), "");
+  EXPECT_NE(refusal(text + "1\n").find("a list can name 1048576 vertices at most"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host half of shortest paths: its options, the shipped graph from end to end, and what it refuses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <lull/graph/sssp/sssp_owner.hpp>
+#include <lull/graph/sssp/verify_sssp.hpp>
+#include <lull/host/error.hpp>
+#include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/one_reading.hpp>
+#include <lull/tests/graph/owner_calls.hpp>
+#include <lull/tests/graph/run_in_bubbles.hpp>
+
+namespace lull {
+namespace {
+
+using namespace std::chrono_literals;
+using test::figure;
+using test::lines_of;
+using test::message_of;
+using test::on_threads;
+using test::settings;
+using lines = std::vector<std::string>;
+
+std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(sssp_entry(), given); }
+
+/// The message of what `prepare` throws, or nothing.
+template <class Error>
+std::string refusal(settings const& given) {
+  return test::refusal_of<Error>(sssp_entry(), given);
+}
+
+std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
+  return test::run_owner(side, sssp_entry(), given);
+}
+
+TEST(SsspOwner, ItsTableOfOptionsIsSound) {
+  task_entry const entry = sssp_entry();
+  EXPECT_EQ(entry.name, "sssp");
+  EXPECT_NO_THROW(check_options(entry.options));
+  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
+}
+
+TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
+  std::string text;
+  for (int vertex = 0; vertex < 300; ++vertex) {
+    text += std::to_string(vertex) + ' ' + std::to_string(vertex + 1) + " 16777216\n";
+  }
+  test::test_folder const folder;
+  runtime side{on_threads()};
+  auto const far =
+      test::owner_of(sssp_entry(), {{"graph", folder.write("far.wel", text)}, {"out", folder.at("none.tsv")}});
+  far->prepare(executor_of(side));
+  far->reset();
+  EXPECT_GT(test::run_in_bubbles(side, far->describe(), 300us), 0U);
+  EXPECT_NE(far->verify().message.find("does not hold"), std::string::npos);
+  EXPECT_NE(message_of<limit_error>([&] { far->write(); }).find("4294967295 or farther"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.at("none.tsv")));
+}
+
+TEST(SsspOwner, SearchesTheShippedPackages) {
+  test::test_folder const folder;
+  runtime side{on_threads()};
+  auto const packages = run(side, {{"out", folder.at("distances.tsv")}});
+  auto const said = packages->write();
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(said[1], "distances and parents: " + folder.at("distances.tsv"));
+  auto const first = lines_of(folder.at("distances.tsv"));
+  ASSERT_EQ(first.size(), 63666U);
+  EXPECT_GT(figure(*packages, "reached"), 1);
+  EXPECT_EQ(figure(*packages, "reached"),
+            static_cast<double>(std::count_if(first.begin(), first.end(),
+                                              [](std::string const& line) { return !line.ends_with("\tinf\t-1"); })));
+  packages->reset();
+  EXPECT_FALSE(packages->verify().ok) << "nothing was run";
+  EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
+  EXPECT_TRUE(packages->verify().ok);
+  EXPECT_EQ(packages->write(), said);
+  EXPECT_EQ(lines_of(folder.at("distances.tsv")), first);
+}
+
+TEST(SsspOwner, WritesDistancesAndParents) {
+  test::test_folder const folder;
+  auto const out = folder.at("out.tsv");
+  runtime side{on_threads()};
+  auto const whole = folder.write("g.gr", "p sp 5 5\na 1 2 7\na 1 3 2\na 3 2 4\na 2 4 30000000\na 3 4 30000007\n");
+  auto const heavy = run(side, {{"graph", whole}, {"out", out}});
+  EXPECT_EQ(figure(*heavy, "reached"), 4);  // above 2^24 weights are floats
+  auto const roads = folder.write("g.gr", "p sp 5 5\na 1 2 7\na 1 3 2\na 3 2 4\na 2 4 16777215\na 3 4 16777216\n");
+  auto const exact = run(side, {{"graph", roads}, {"out", out}});
+  EXPECT_EQ(exact->write().front(), "from vertex 0: 4 vertices reached, distance 16777218, 5 edges traversed");
+  EXPECT_EQ(lines_of(out), (lines{"0\t0\t0", "1\t6\t2", "2\t2\t0", "3\t16777218\t2", "4\tinf\t-1"}));
+  auto const real = folder.write("g.wel", "0 1 0.5\n1 2 0.25\n0 2 1\n2 0 0\n");
+  auto const weighted = run(side, {{"graph", real}, {"out", out}, {"source", "2"}});
+  EXPECT_EQ(weighted->write().front(), "from vertex 2: 3 vertices reached, distance 0.5, 4 edges traversed");
+  EXPECT_TRUE(weighted->verify().ok);  // by the weights of the file
+  EXPECT_EQ(lines_of(out), (lines{"0\t0\t2", "1\t0.5\t0", "2\t0\t2"}));
+}
+
+TEST(SsspOwner, SearchesFromEachVertexOfAList) {
+  test::test_folder const folder;
+  auto const graph = folder.write("g.wel", "1 2 3\n2 0 4\n");
+  auto const out = folder.at("out.tsv");
+  runtime side{on_threads()};
+  auto const several = run(side, {{"graph", graph}, {"sources", folder.write("list", "2\n1\n")}, {"out", out}});
+  EXPECT_EQ(several->write().front(), "from 2 vertices: 5 vertices reached, distance 7, 3 edges traversed");
+  EXPECT_EQ(lines_of(out),
+            (lines{"2\t0\t4\t2", "2\t1\tinf\t-1", "2\t2\t0\t2", "1\t0\t7\t2", "1\t1\t0\t1", "1\t2\t3\t1"}));
+  EXPECT_EQ(several->inputs().size(), 2U);
+  EXPECT_EQ(several->outputs().size(), 1U);
+}
+
+TEST(SsspOwner, DrawsWeightsWhereThereAreNone) {
+  test::test_folder const folder;
+  auto const graph = folder.write("g.el", "0 1\n1 2\n");
+  runtime side{on_threads()};
+  EXPECT_EQ(run(side, {{"graph", graph}, {"max_weight", "1"}})->write().front(),
+            "from vertex 0: 3 vertices reached, distance 2, 2 edges traversed");
+  auto const one = figure(*run(side, {{"grid", "9"}}), "distance");
+  EXPECT_NE(figure(*run(side, {{"grid", "9"}, {"weight_seed", "2"}}), "distance"), one);
+  EXPECT_EQ(figure(*run(side, {{"grid", "9"}, {"delta", "0.1"}, {"grain", "3"}}), "distance"), one);
+}
+
+TEST(SsspOwner, AVerdictIsOnWhatTheArraysHold) {
+  runtime side{on_threads()};
+  auto const task = run(side, {{"kronecker", "10"}, {"grain", "3"}});
+  EXPECT_EQ(task->describe().grain, 3U);
+  auto const arrays = task->arrays();
+  std::uint64_t const wrong = 3;
+  executor_of(side).write(arrays.front().memory, &wrong, sizeof wrong);
+  EXPECT_FALSE(task->verify().ok);
+}
+
+TEST(SsspOwner, RefusesWhatExcludesEachOther) {
+  EXPECT_THROW(owner({{"kronecker", "5"}, {"grid", "5"}}), usage_error);
+  EXPECT_THROW(owner({{"grid", "5"}, {"seed", "5"}}), usage_error);
+  EXPECT_THROW(owner({{"grid", "1"}}), usage_error);
+  EXPECT_THROW(owner({{"delta", "0"}}), usage_error);
+  EXPECT_THROW(owner({{"max_weight", "16777217"}}), usage_error);
+  EXPECT_THROW(owner({{"source", "1"}, {"sources", "list"}}), usage_error);
+}
+
+TEST(SsspOwner, RefusesWhatItCannotUseBeforeTheWork) {
+  test::test_folder const folder;
+  auto const graph = folder.write("g.wel", "0 1 1\n1 2 -1\n");
+  EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
+  EXPECT_EQ(refusal<input_error>({{"graph", graph}}),
+            graph + ": the edge from vertex 1 to 2 weighs -1.000000: a weight must be from 0 to 2^96");
+  auto const right = folder.write("right.wel", "0 1 1\n1 2 1\n");
+  EXPECT_EQ(refusal<usage_error>({{"graph", right}, {"max_weight", "3"}}),
+            "sssp: " + right + " has weights: leave out max_weight and weight_seed, which are for drawn ones");
+  EXPECT_EQ(refusal<usage_error>({{"graph", right}, {"source", "3"}}),
+            "sssp: source=3 is no vertex: the graph has vertices 0 to 2");
+  EXPECT_NE(refusal<usage_error>({{"graph", right}, {"out", folder.at("no/such/folder")}}), "");
+  // A wrong source is told with the memory, before any is taken.
+  EXPECT_NE(message_of<usage_error>([] { owner({{"kronecker", "5"}, {"source", "32"}})->needs({}); }), "");
+}
+
+TEST(SsspOwner, NeedsGrowWithTheSources) {
+  test::test_folder const folder;
+  auto const one = owner({{"grid", "32"}})->needs(executor_kind::threads);
+  auto const list = folder.write("list", "1\n2\n3\n");
+  auto const three = owner({{"grid", "32"}, {"sources", list}})->needs(executor_kind::threads);
+  EXPECT_EQ(three.machine_bytes - one.machine_bytes, 2U * (1024 * 12 + 4));
+  EXPECT_EQ(one.smaller, "grid");
+}
+
+TEST(SsspOwner, KeepsNoDrawnWeights) {
+  constexpr std::uint64_t vertices = 1024;
+  constexpr std::uint64_t edges = 4 * 32 * 31;
+  auto const need = owner({{"grid", "32"}})->needs(executor_kind::threads);
+  EXPECT_EQ(need.host_bytes, (vertices + 1) * sizeof(std::uint64_t) + edges * sizeof(std::uint32_t));
+  EXPECT_GE(need.preparing_bytes, edges * sizeof(float) + vertices * sizeof(sssp_found));  // to judge
+  runtime side{on_threads()};
+  auto const drawn = run(side, {{"grid", "9"}});
+  EXPECT_TRUE(drawn->verify().ok);
+  EXPECT_TRUE(drawn->verify().ok);  // drawn again
+}
+
+TEST(SsspOwner, ReadsTheResultsOfARunOnce) {
+  test::expect_one_reading(sssp_entry(), {{"kronecker", "10"}, {"source", "1"}});
+}
+
+}  // namespace
+}  // namespace lull

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functor on CPU threads, in teams of one and of four: right by definition, and the same bits however it is run.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <lull/graph/load/generate.hpp>
+#include <lull/graph/triangles/triangles_arrays.hpp>
+#include <lull/host/threads/worker.hpp>
+#include <lull/tests/graph/stopped.hpp>
+#include <lull/tests/graph/triangle_graphs.hpp>
+#include <memory>
+#include <numeric>
+
+namespace lull {
+namespace {
+
+/// So small that pairs are spread over items and rows over lists in graphs that a person can see through.
+using small_triangles = basic_triangles<32, 8, 16, 32>;
+static_assert(is_side_task<small_triangles>());
+
+struct result {
+  std::vector<std::uint64_t> counts;
+  std::uint64_t total = 0;
+  bool operator==(result const&) const = default;
+};
+
+template <class Task>
+result result_of(triangles_arrays<Task> const& arrays) {
+  return {arrays.counts(), arrays.total()};
+}
+
+class TrianglesOnThreads : public testing::TestWithParam<int> {
+ protected:
+  /// A barrier of four threads on few processors takes long, so those get less to do.
+  bool solo() const { return GetParam() == 1; }
+
+  std::unique_ptr<executor> executor_for(int processors) const {
+    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
+  }
+
+  /// An uninterrupted run, without worker and protocol.
+  template <class Task>
+  result plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
+    auto const threads = executor_for(solo() ? processors : 1);
+    triangles_arrays<Task> const arrays{*threads, graph};
+    job_description job = test::threads_job(arrays.task());
+    job.grain = grain;
+    test::run_plainly(*threads, threads_worker<Task>(), job);
+    return result_of(arrays);
+  }
+
+  template <class Task>
+  void expect_right(test::triangle_graph const& one) const {
+    result const found = plainly<Task>(one.graph);
+    std::vector<std::uint64_t> const counts = test::triangles_by_definition(one.graph);
+    EXPECT_EQ(found.counts, counts) << one.name;
+    EXPECT_EQ(3 * found.total, std::accumulate(counts.begin(), counts.end(), std::uint64_t{0})) << one.name;
+  }
+};
+
+TEST_P(TrianglesOnThreads, CountsTrianglesAtEachVertex) {
+  for (auto const& one : test::triangle_graphs()) {
+    expect_right<triangles>(one);
+    if (solo() || one.graph.edges() < 3000) expect_right<small_triangles>(one);
+  }
+}
+
+TEST_P(TrianglesOnThreads, CountsCliquesAboutTheLimitsOfItems) {
+  std::uint64_t const max = solo() ? 40 : 20;
+  for (std::uint32_t vertices = 2; vertices < max; ++vertices) {  // rows of up to 38 in lists of 16
+    result const found = plainly<small_triangles>(test::graph_of(vertices + 3, test::clique(3, vertices)));
+    EXPECT_EQ(found.total, std::uint64_t{vertices} * (vertices - 1) * (vertices - 2) / 6) << vertices;
+    for (std::uint32_t vertex = 0; vertex < vertices + 3; ++vertex) {
+      EXPECT_EQ(found.counts[vertex], vertex < 3 ? 0U : (vertices - 1) * (vertices - 2) / 2) << vertices;
+    }
+  }
+}
+
+TEST_P(TrianglesOnThreads, IsRightInItemsOfAnySize) {
+  test::triangle_graph const one{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})};
+  expect_right<basic_triangles<1, 1, 1, 32>>(one);
+  expect_right<basic_triangles<3, 100, 1000, 32>>(one);
+  expect_right<basic_triangles<1000, 3, 1000, 32>>(one);
+  expect_right<basic_triangles<1000, 100, 3, 32>>(one);
+  expect_right<basic_triangles<65535, 1000, 10000, 1024>>(one);
+}
+
+TEST_P(TrianglesOnThreads, GrainAndBlocksChangeNoBit) {
+  for (csr const& graph : {test::medley(), generate_kronecker({.scale = solo() ? 8U : 5U})}) {
+    result const expected = plainly<small_triangles>(graph, 1, 1);
+    for (std::uint32_t const grain : {2U, 7U, 1000U}) {
+      EXPECT_EQ(plainly<small_triangles>(graph, grain, 3), expected) << grain;
+    }
+  }
+}
+
+TEST_P(TrianglesOnThreads, PreemptionChangesNoBit) {
+  for (csr const& graph : {test::medley(), generate_kronecker({.scale = 7})}) {
+    result const expected = plainly<small_triangles>(graph);
+    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    triangles_arrays<small_triangles> arrays{executor_of(side), graph};
+    for (std::uint32_t const grain : {1U, 5U}) {
+      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << "too few preemptions";
+      EXPECT_EQ(result_of(arrays), expected) << "grain " << grain;
+      arrays.reset();
+      EXPECT_EQ(result_of(arrays), (result{std::vector<std::uint64_t>(graph.vertices()), 0}));
+    }
+  }
+}
+
+/// Counts the rounds that end.
+struct counted_rounds : small_triangles {
+  std::atomic<std::uint64_t>* ended;
+
+  void advance(position, auto const& team) const noexcept {
+    if (team.rank() == 0) ++*ended;
+  }
+};
+
+TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
+  csr const graph = generate_kronecker({.scale = 12, .edge_factor = 1});  // in several items that are cleared
+  result const expected = plainly<small_triangles>(graph);
+  ASSERT_GT(graph.vertices(), small_triangles::cleared);
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  triangles_arrays<small_triangles> const arrays{executor_of(side), graph, 3};
+  std::atomic<std::uint64_t> ended{0};
+  EXPECT_GT(test::run_in_chosen_bubbles(side, counted_rounds{{arrays.task()}, &ended}, 5, 5), 5U)
+      << "too few preemptions";
+  EXPECT_EQ(result_of(arrays), expected);
+  EXPECT_EQ(ended, 5U);
+}
+
+TEST_P(TrianglesOnThreads, NoItemTakesLongWhateverTheGraph) {
+  auto const threads = executor_for(1);
+  for (csr const& graph : {test::wheel(20'000, true), test::graph_of(300, test::clique(0, 300))}) {
+    triangles_arrays<triangles> const arrays{*threads, graph};
+    triangles const task = arrays.task();
+    EXPECT_GT(task.item_count, graph.edges() / 4 / triangles::max_lookups);
+    for (std::uint64_t item = 0; item < task.item_count; ++item) {
+      EXPECT_LE(task.items[item].lookups, triangles::max_lookups);
+      EXPECT_LE(task.items[item].pairs, triangles::max_pairs);
+      EXPECT_LE(task.items[item].list_size, triangles::max_list);
+    }
+  }
+}
+
+TEST_P(TrianglesOnThreads, CountsWedgesAndEdges) {
+  auto const threads = executor_for(1);
+  triangles_arrays<triangles> const arrays{*threads, test::wheel(100, true, 7)};
+  EXPECT_EQ(arrays.edges(), 200U);
+  EXPECT_EQ(arrays.wedges(), 100U * 99 / 2 + 100 * 3);
+}
+
+TEST_P(TrianglesOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 20'000});
+  try {
+    triangles_arrays<triangles> const arrays{*small, test::graph_of(100, test::clique(0, 100))};
+    FAIL();
+  } catch (limit_error const& refused) {
+    std::string const message = refused.what();
+    EXPECT_NE(message.find("100 vertices and 4950 undirected edges"), std::string::npos) << message;
+    EXPECT_NE(message.find("memory limit of 20000"), std::string::npos) << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Teams, TrianglesOnThreads, testing::Values(1, 4),
+                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+
+}  // namespace
+}  // namespace lull
