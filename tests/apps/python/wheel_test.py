@@ -92,7 +92,7 @@ def check_tasks(installed, folder):
 
 
 def check_parts(package):
-    for name in ("native/liblull.so.2", "native/lull", "include/lull/host/lull.h", "data/README.md", "waits.py"):
+    for name in ("native/liblull.so.2", "native/lull", "include/lull/host/lull_threads.h", "data/README.md", "waits.py"):
         assert (package / name).is_file(), sorted(package.rglob("*"))
     for name in ("native/liblull.so.2", "native/lull"):
         needed = subprocess.run(["ldd", package / name], check=True, capture_output=True, text=True).stdout
@@ -115,7 +115,7 @@ def check_refusals(builder, library):
     if compiler is not None:
         subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", other], input=source, text=True, check=True)
         said = builder.try_to_build(other)
-        assert said.returncode != 0 and "has ABI 7, this package needs 1" in said.stdout + said.stderr, said
+        assert said.returncode != 0 and "has ABI 7, this package needs 2" in said.stdout + said.stderr, said
 
 
 def check_without_program(folder, library):
