@@ -92,7 +92,8 @@ def check_tasks(installed, folder):
 
 
 def check_parts(package):
-    for name in ("native/liblull.so.2", "native/lull", "include/lull/host/lull_threads.h", "data/README.md", "waits.py"):
+    carried = ("native/liblull.so.2", "native/lull", "include/lull/host/lull_threads.h", "data/README.md", "waits.py")
+    for name in carried:
         assert (package / name).is_file(), sorted(package.rglob("*"))
     for name in ("native/liblull.so.2", "native/lull"):
         needed = subprocess.run(["ldd", package / name], check=True, capture_output=True, text=True).stdout
