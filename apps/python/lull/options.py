@@ -24,18 +24,27 @@ MAX_REST_S = 0.001
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """How Lull goes about a bubble; not stable: the next release may have other fields, and Lull's own choice is good
-    for most trainers.
+    """What most trainers leave as it is; not stable: the next release may have other fields.
 
     `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are
     enqueued when the bubble is open, not before. `min_bubble`: no side work runs at a site whose last eight bubbles
     were shorter, in seconds; None: 30 µs. `rest_before_close`: side work rests so long before a bubble usually closes;
-    None: 10 µs; 0: never. `launch`: "at_open" for hosts that block inside bubbles."""
+    None: 10 µs; 0: never. `launch`: "at_open" for hosts that block inside bubbles. `processors`: the most SMs that
+    workers use; 0: all that are not kept off.
+
+    `hook_allocator`, of a scope: torch asks for what the reserve lacks before it asks the driver for memory; that needs
+    a C++ compiler, and half a minute the first time. `draw_seed`, with a bound: a number that all ranks of a trainer
+    share, so that they withhold side work in the same steps. `checkpoint_every`: seconds between two saves of a
+    task."""
 
     armed_ahead: float | None = None
     min_bubble: float | None = None
     rest_before_close: float | None = None
     launch: str = "at_close"
+    processors: int = 0
+    hook_allocator: bool = False
+    draw_seed: int = 0
+    checkpoint_every: float = 60
 
     def _in_c(self) -> Any:
         return binding.Tuning(
@@ -51,23 +60,19 @@ class Options:
     """`tasks`: those whose code is loaded at start, and that have workers in captured graphs, with options that decide
     what is loaded (product:leave=saved;rows=64); None: all. `executor`: "cuda" or "threads"; None: cuda if a device
     answers. `device`: None: torch's current one, or the first. `reserved_groups`: groups of SMs that workers keep off;
-    None: two, which hold one NCCL kernel, or in a scope none where nothing can arrive. `processors`: at most so many
-    SMs for workers; 0: all that are not kept off.
+    None: two, which hold one NCCL kernel, or in a scope none where nothing can arrive.
 
     `memory_limit_bytes`: of the device memory that side tasks take; 0: no limit. `reserve_bytes` of device memory stay
     free for the trainer: below that jobs are evicted, within some 10 ms, and come back when there is room, with the
     same bits. Their memory is saved in `saved_bytes` of pinned host memory, taken at start; without it none is evicted.
-    `hook_allocator`, of a scope: torch asks for what the reserve lacks before it asks the driver for memory; that needs
-    a C++ compiler, and half a minute the first time.
 
     `max_slowdown`: by how much training steps may take longer in the mean, as a share: 0.005 is half a per cent; 0: no
     bound. Where waits are bracketed, each step of an optimizer marks one; otherwise, and where a training step has
-    several optimizers, call `step` once a step. In captured graphs a mark counts for what the stream replays behind it.
-    `draw_seed`: a number that all ranks of a trainer share, so that they withhold side work in the same steps.
-    `profile`: file of `lull.profile`: with a bound, a task begins the more carefully the more it costs there.
+    several optimizers, call `step` once a step. In captured graphs a mark counts for what the stream replays after it.
+    `profile`: file of `lull.profile`: with a bound, a task that costs more there starts in fewer steps.
 
-    `checkpoint`: folder where tasks are saved, in a scope each rank's in its own, every `checkpoint_every` seconds and
-    at the end; those that the program gives again go on from there. `report`: file for the bubble report, in the format
+    `checkpoint`: folder where tasks are saved, in a scope each rank's in its own, every minute and at the
+    end; those that the program gives again go on from there. `report`: file for the bubble report, in the format
     of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `tuning`: a lull.Tuning."""
 
     mode: str | None = None
@@ -75,16 +80,12 @@ class Options:
     executor: str | None = None
     device: int | None = None
     reserved_groups: int | None = None
-    processors: int = 0
     memory_limit_bytes: int = 0
     reserve_bytes: int = 0
     saved_bytes: int = 0
-    hook_allocator: bool = False
     max_slowdown: float = 0
-    draw_seed: int = 0
     profile: str | os.PathLike[str] | None = None
     checkpoint: str | os.PathLike[str] | None = None
-    checkpoint_every: float = 60
     report: str | os.PathLike[str] | None = None
     tuning: Tuning = Tuning()
 
@@ -97,7 +98,7 @@ class Options:
             device=self.device or 0,
             mode=one_of("mode", self.mode, _MODES),
             reserved_groups=0 if self.reserved_groups is None else (self.reserved_groups or -1),
-            processors=self.processors,
+            processors=self.tuning.processors,
             memory_limit_bytes=bytes_of("memory_limit_bytes", self.memory_limit_bytes),
             reserve_bytes=bytes_of("reserve_bytes", self.reserve_bytes),
             saved_bytes=bytes_of("saved_bytes", self.saved_bytes),
@@ -105,14 +106,14 @@ class Options:
             log=heard.CALLBACK,
             report=None if self.report is None else os.fsencode(self.report),
             max_slowdown=self.max_slowdown,
-            draw_seed=self.draw_seed,
+            draw_seed=self.tuning.draw_seed,
             profile=None if self.profile is None else os.fsencode(self.profile),
             tuning=self.tuning._in_c(),
         )
 
     def _of_a_job(self) -> dict[str, Any]:
         """Where its jobs are saved, as the C library takes it."""
-        saved: dict[str, Any] = {"checkpoint_every_ns": max(in_ns(self.checkpoint_every), 1)}
+        saved: dict[str, Any] = {"checkpoint_every_ns": max(in_ns(self.tuning.checkpoint_every), 1)}
         return saved if self.checkpoint is None else saved | {"checkpoint": os.fsencode(self.checkpoint)}
 
 

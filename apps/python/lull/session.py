@@ -39,11 +39,11 @@ class Session:
     """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `unseen` says which waits of this torch
     it cannot observe. All of it works in every mode."""
 
-    def __init__(self, tasks: Sequence[str], options: Options, force: bool, bracket_waits: bool) -> None:
+    def __init__(self, tasks: Sequence[str], options: Options, bracket_waits: bool) -> None:
         self.unseen = ""
         self.jobs: list[Job] = []
         self._why_off = ""
-        self._asked = (tasks, options, force, bracket_waits)
+        self._asked = (tasks, options, bracket_waits)
         self._runtime: Runtime | None = None
         self._waits: waits.Waits | None = None
         self._marks_steps = False  # the program does
@@ -199,7 +199,7 @@ class Session:
             log.warning("%s", why)  # what the training raised is told, not this
 
     def _start(self):
-        tasks, options, force, bracket_waits = self._asked
+        tasks, options, bracket_waits = self._asked
         wanted = os.environ.get("LULL", "")
         harvests = options.mode == "on" and wanted not in ("off", "observe")
         torch = sys.modules.get("torch")  # for the device and the rank; where waits are not bracketed it may be absent
@@ -213,8 +213,8 @@ class Session:
                     f"{why}: for bubbles that you place yourself, without torch, say bracket_waits=False"
                 ) from why
             reason, may_force = waits.why_not(torch) if harvests else ("", True)
-            if reason and not (may_force and (force or wanted == "on")):
-                self._off(reason + ("; force=True or LULL=on goes on all the same" if may_force else ""))
+            if reason and not (may_force and wanted == "on"):
+                self._off(reason + ("; LULL=on goes on all the same" if may_force else ""))
         if self._why_off:
             for task in tasks:
                 self.submit(task)
@@ -225,12 +225,12 @@ class Session:
                 log.warning("%s", doubt)
         atexit.register(self._stop)  # while the interpreter still runs
         options, too_late = self._completed(options, torch)
-        if options.hook_allocator and not options.reserve_bytes:
+        if options.tuning.hook_allocator and not options.reserve_bytes:
             raise ArgumentError("hook_allocator needs reserve_bytes: that is what torch's allocator asks for")
         self._runtime = Runtime(options, tasks=loaded_at_start(tasks) or None)
         self.jobs = self._runtime.jobs
         mode = self._runtime.mode
-        if options.hook_allocator and mode == "on":
+        if options.tuning.hook_allocator and mode == "on":
             torch_hook.install(self._runtime.handle)
         for task in tasks:
             self.submit(task)
@@ -317,9 +317,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 @with_options_of(Options, "mode", "tasks")
-def harvest(
-    tasks: str | Sequence[str] = (), *, force: bool = False, bracket_waits: bool = True, **options: Any
-) -> Session:
+def harvest(tasks: str | Sequence[str] = (), *, bracket_waits: bool = True, **options: Any) -> Session:
     """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
     bubbles. "pagerank,compute" is a list of tasks, too.
 
@@ -328,14 +326,14 @@ def harvest(
     does; jobs that have not finished by then are cancelled, the results of those that have are written. What can be
     asked for: lull.Options. Open the scope after init_process_group, so that reserved groups are kept for what arrives.
 
-    A torch older than waits.OLDEST leaves everything off with a warning, unless `force`; so does, always, one that
+    A torch older than waits.OLDEST leaves everything off with a warning, unless LULL=on; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe in
     the environment lowers the mode; LULL=on lifts these checks, and never makes a harvest of `observe`."""
     listed = split(tasks) if isinstance(tasks, str) else list(tasks)
     for each in listed:
         if not isinstance(each, str):
             raise ArgumentError(f"{each!r} is no task: tasks are texts; submit a lull.side_step(…) in the open scope")
-    return Session(listed, Options(mode="on", **options), force, bracket_waits)
+    return Session(listed, Options(mode="on", **options), bracket_waits)
 
 
 def observe(
@@ -343,14 +341,13 @@ def observe(
     report: str | os.PathLike[str] | None = None,
     device: int | None = None,
     executor: str | None = None,
-    force: bool = False,
     bracket_waits: bool = True,
 ) -> Session:
     """As `harvest`, but nothing runs in the bubbles: how many there are, and how long. Without a `report` its text
     is printed to stderr at the end. No torch is refused: what it cannot see of one that lacks something is in
     `unseen` and in the log."""
     asked = Options(mode="observe", device=device, executor=executor, report=report)
-    return Session([], asked, force, bracket_waits)
+    return Session([], asked, bracket_waits)
 
 
 def is_on() -> bool:

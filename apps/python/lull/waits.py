@@ -35,7 +35,7 @@ _HOOK = "register_optimizer_step_post_hook"
 
 
 def why_not(torch):
-    """Why the waits of this torch are not harvested, empty if they are, and whether force helps."""
+    """Why the waits of this torch are not harvested, empty if they are, and whether LULL=on helps."""
     lacking = missing(torch)
     if lacking:
         return f"this torch {_name_of(torch)} has no {', '.join(lacking)}, which Lull brackets waits with", False

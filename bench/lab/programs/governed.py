@@ -63,7 +63,9 @@ def judged(times):
 
 def measure(build, task="product", bound: share = 0.005, steps: at_least(2 * WARM_UP) = 2000, size=Size()):
     trainer = Stage(build, size)
-    with harvest([] if task.startswith(STEP) else jobs_of(task), max_slowdown=bound, draw_seed=DRAW_SEED) as side:
+    with harvest(
+        [] if task.startswith(STEP) else jobs_of(task), max_slowdown=bound, tuning=lull.Tuning(draw_seed=DRAW_SEED)
+    ) as side:
         if task.startswith(STEP):
             Step(task.removeprefix(STEP)).begin(side)
         turn, times, told = turn_of(side, lull.bubble), [], []

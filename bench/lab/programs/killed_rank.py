@@ -89,9 +89,8 @@ def harvested(given):
     """To the end of the steps and of all side jobs, or to the kill. Steps after the last are bubbles for the jobs."""
     training, folder = Training(given), pathlib.Path(given.folder)
     asked = job_of(given, training.rank, folder / f"harvested.{training.rank}")
-    with lull.harvest(
-        asked, checkpoint=folder / "side", checkpoint_every=CHECKPOINT_EVERY_S, reserved_groups=4
-    ) as side:
+    tuning = lull.Tuning(checkpoint_every=CHECKPOINT_EVERY_S)
+    with lull.harvest(asked, checkpoint=folder / "side", reserved_groups=4, tuning=tuning) as side:
         job = side.jobs[0]
         begun = {"rank": training.rank, "steps": training.done, "side_work_phases": job.status()["phases"]}
         (folder / f"begun.{training.rank}").write_text(json.dumps(begun), encoding="utf-8")

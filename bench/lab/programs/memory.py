@@ -123,7 +123,8 @@ def measure(
     reserve, saved = int(reserve * GIB), int((gigabytes * 7 + 1) * GIB)
     step, state = model(gigabytes)
     pressure = Pressure(reserve, events, seed)
-    with harvest(executor="cuda", reserve_bytes=reserve, saved_bytes=saved, hook_allocator=hook) as side:
+    tuning = lull.Tuning(hook_allocator=hook)
+    with harvest(executor="cuda", reserve_bytes=reserve, saved_bytes=saved, tuning=tuning) as side:
         pressure.begin()
         before = torch.cuda.mem_get_info()[0]
         job = submit(side, step, state, steps)

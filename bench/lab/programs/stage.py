@@ -79,8 +79,8 @@ def scope(trainer, task, armed_ahead, processors, seconds):
     if task == WAIT:
         warm_up(trainer, trainer.waiting)
         return compared(*in_turns(trainer, trainer.waiting, seconds))
-    options = {} if armed_ahead is None else {"tuning": lull.Tuning(armed_ahead=armed_ahead)}
-    with harvest([task_of(task)], processors=processors, **options) as side:
+    tuning = lull.Tuning(armed_ahead=armed_ahead, processors=processors)
+    with harvest([task_of(task)], tuning=tuning) as side:
         warm_up(trainer, with_lull())
         warm = report_of(side)
         times = in_turns(trainer, with_lull(), seconds)

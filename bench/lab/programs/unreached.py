@@ -46,7 +46,7 @@ def measure(
 
     def scope(parts, bound=0):
         """Items a step of each part, of so many steps; and what the bound told."""
-        with harvest(jobs_of(task), max_slowdown=bound, draw_seed=DRAW_SEED) as side:
+        with harvest(jobs_of(task), max_slowdown=bound, tuning=lull.Tuning(draw_seed=DRAW_SEED)) as side:
             if supposed is not None:
                 side.assume_slowdown(task.partition(":")[0], supposed)
             found = [items_a_step(trainer, side, lull.bubble, each) for each in parts], side.steps()

@@ -19,7 +19,9 @@ TRAINER = 12
 def rank(first, last, cost):
     """Of each spell: its number, its chance, and whether side work may run in it."""
     found = []
-    with lull.harvest(executor="threads", max_slowdown=0.02, draw_seed=TRAINER, bracket_waits=False) as side:
+    with lull.harvest(
+        executor="threads", max_slowdown=0.02, bracket_waits=False, tuning=lull.Tuning(draw_seed=TRAINER)
+    ) as side:
         with contextlib.closing(lull.ThreadsStream()) as stream:
             for spell in range(first, last):
                 stream.synchronize()

@@ -21,7 +21,7 @@ class Steps(fake_torch.WithFakeTorch):
             self.torch.optimizer_step()
 
     def test_an_optimizers_step_ends_one_where_there_is_a_bound(self):
-        with lull.harvest(executor="threads", max_slowdown=0.01, draw_seed=7) as side:
+        with lull.harvest(executor="threads", max_slowdown=0.01, tuning=lull.Tuning(draw_seed=7)) as side:
             self.steps(5)
             self.torch.current_device = 1
             self.torch.optimizer_step()  # the current stream is of another device

@@ -40,7 +40,7 @@ def train(folder, result):
         f"mlp:hidden=32,epochs=50,seed=2,losses={result}.second",
     ]
     with lull.harvest(
-        tasks, executor="threads", bracket_waits=False, checkpoint=folder, checkpoint_every=EVERY_S
+        tasks, executor="threads", bracket_waits=False, checkpoint=folder, tuning=lull.Tuning(checkpoint_every=EVERY_S)
     ) as side:
         print([job.status()["items"] for job in side.jobs], flush=True)
         while any(job.state not in ("finished", "failed") for job in side.jobs):
@@ -122,7 +122,7 @@ class Checkpoints(unittest.TestCase):
                 executor="threads",
                 bracket_waits=False,
                 checkpoint=self.folder / "saved",
-                checkpoint_every=EVERY_S,
+                tuning=lull.Tuning(checkpoint_every=EVERY_S),
             ) as side:
                 written = self.folder / result
                 while side.jobs[0].state != "finished" and len(list(written.glob("*.png"))) < enough:
@@ -148,7 +148,12 @@ class Checkpoints(unittest.TestCase):
         for seconds in (-1, float("nan")):
             with (
                 self.assertRaises(lull.Error),
-                lull.harvest(executor="threads", bracket_waits=False, checkpoint=self.folder, checkpoint_every=seconds),
+                lull.harvest(
+                    executor="threads",
+                    bracket_waits=False,
+                    checkpoint=self.folder,
+                    tuning=lull.Tuning(checkpoint_every=seconds),
+                ),
             ):
                 pass
 

@@ -13,9 +13,9 @@ from lull import binding
 
 
 class Refusals(fake_torch.WithFakeTorch):
-    def assert_off(self, words, **options):
+    def assert_off(self, words):
         with self.assertLogs("lull", logging.INFO) as told:
-            with lull.harvest(executor="threads", **options) as side:
+            with lull.harvest(executor="threads") as side:
                 self.assertEqual(side.mode, "off")
                 self.assertIn(words, side.why_off)
                 self.assert_restored()  # inside, too
@@ -30,13 +30,12 @@ class Refusals(fake_torch.WithFakeTorch):
 
     def test_a_torch_that_is_too_old(self):
         self.torch.__version__ = "2.4.1+cu121"
-        self.assert_off("torch 2.4.1 is too old for this Lull, which was written for 2.5 to 2.15; force=True")
+        self.assert_off("torch 2.4.1 is too old for this Lull, which was written for 2.5 to 2.15; LULL=on")
 
-    def test_unless_forced(self):
+    def test_unless_the_environment_says_on(self):
         self.torch.__version__ = "2.4.1"
-        for options, environment in (({"force": True}, ""), ({}, "on")):
-            with mock.patch.dict(os.environ, LULL=environment), lull.harvest(executor="threads", **options) as side:
-                self.assertEqual(side.mode, "on")
+        with mock.patch.dict(os.environ, LULL="on"), lull.harvest(executor="threads") as side:
+            self.assertEqual(side.mode, "on")
 
     def test_a_torch_that_is_not_known_is_harvested(self):
         for version in ("2.16.0", "3.0.0a0+git1234", "nightly"):
@@ -66,11 +65,14 @@ class Refusals(fake_torch.WithFakeTorch):
     def test_a_torch_without_the_methods(self):
         del self.torch.distributed.ProcessGroup._end_coalescing
         self.before = fake_torch.snapshot(self.torch)
-        self.assert_off("has no ProcessGroup._end_coalescing, which", force=True)
+        asked = mock.patch.dict(os.environ, LULL="on")
+        asked.start()
+        self.addCleanup(asked.stop)
+        self.assert_off("has no ProcessGroup._end_coalescing, which")
         del self.torch.optimizer_module.register_optimizer_step_post_hook
-        self.assert_off("has no ProcessGroup._end_coalescing, register_optimizer_step_post_hook", force=True)
+        self.assert_off("has no ProcessGroup._end_coalescing, register_optimizer_step_post_hook")
         self.torch.distributed.is_available = lambda: False
-        self.assert_off("has no torch.distributed", force=True)
+        self.assert_off("has no torch.distributed")
 
     def seen_with(self, words):
         """What is observed all the same of two receives, a send and a bubble by hand."""

@@ -150,10 +150,10 @@ class WithAScope(Others):
     def options(self):
         return {
             "executor": "threads",
-            "processors": 1,
             "memory_limit_bytes": 256 << 20,
             "reserve_bytes": 1 << 20,
             "saved_bytes": 16 << 20,
+            "tuning": lull.Tuning(processors=1),
         }
 
     def harvested(self, task):

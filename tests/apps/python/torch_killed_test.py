@@ -94,7 +94,9 @@ def rank_main(folder, kill_at):
     saved = Saved(torch, folder)
     first, losses = saved.restore(pipeline)
     task = f"mlp:hidden=64,epochs=60,losses={folder}/side.{rank}.csv"
-    with lull.harvest(task, executor=executor, checkpoint=folder / "side", checkpoint_every=0.02) as side:
+    with lull.harvest(
+        task, executor=executor, checkpoint=folder / "side", tuning=lull.Tuning(checkpoint_every=0.02)
+    ) as side:
         print(
             f"rank {rank} begins at step {first}, its side work with {side.jobs[0].status()['items']} items", flush=True
         )
