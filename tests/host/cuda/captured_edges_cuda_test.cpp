@@ -9,10 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/array.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/cuda/device_probe.hpp>
+#include <lull/tests/host/cuda_graph/node_kernels.hpp>
 #include <lull/tests/support/log_lines.hpp>
 #include <lull/tests/support/within_time.hpp>
 
@@ -195,6 +197,47 @@ TEST_F(captured_edges_on_cuda, a_capture_that_its_owner_spoils_leaves_harvesting
     launch(next);
     step();
   });
+  EXPECT_STREQ(probe.wrong(), nullptr);
+}
+
+/// A kernel that lets the next one begin at once takes 10 µs after that: the closing edge after it waits for its end,
+/// on the stream and in a graph, where the dependency is a programmatic edge.
+TEST_F(captured_edges_on_cuda, a_close_after_kernels_that_let_the_next_begin_early_comes_when_they_have_ended) {
+  std::vector<std::uint32_t> const ones(1'024, 1);
+  device_array<std::uint32_t> const x{side_->memory(), ones}, y{side_->memory(), ones};
+  auto const early_step = [&] {
+    bubble const idle{*side_, stream_.get(), site{"early"}};
+    wait();  // 50 µs
+    for (std::uint32_t node = 0; node < 2; ++node)
+      test::apply_early_node(stream_.get(), x.data(), y.data(), 1'024, node);
+  };
+  device_probe probe{executor_of(*side_), {200'000, 1, 200'000}};
+  job const task = side_->submit(probe.task());
+  await_that([&] { return side_->ready(stream_.get()); });
+  begin();
+  early_step();
+  cuda_graph const graph = end();
+  std::uint32_t expected = 1;
+  for (int turn = 0; turn < 100; ++turn) {
+    launch(graph);
+    early_step();
+    for (std::uint32_t node : {0U, 1U, 0U, 1U}) expected = test::applied_node(expected, 1, node);
+    synchronize();
+  }
+  EXPECT_EQ(x.read(), std::vector<std::uint32_t>(1'024, expected));
+  std::vector<bubble_report> found;
+  await_that([&] {
+    for (bubble_report const& each : side_->take_bubbles()) found.push_back(each);
+    return found.size() >= 190;
+  });
+  int known = 0;
+  for (bubble_report const& each : found) {
+    if (each.length == 0ns) continue;
+    ++known;
+    EXPECT_GE(each.length, 70us) << "it closed before its kernels had ended";
+  }
+  EXPECT_GE(known, 150);
+  finish(task, early_step);
   EXPECT_STREQ(probe.wrong(), nullptr);
 }
 
