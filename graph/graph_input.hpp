@@ -34,7 +34,7 @@ inline constexpr option weight_options[] = {
     {"weight_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn weights"},
 };
 
-/// A table of those rows and, behind them, further ones, of which a task's own are the last.
+/// A table of those rows and, after them, further ones, of which a task's own are the last.
 template <std::size_t... Further>
 constexpr auto with_graph_options(option const (&... further)[Further]) noexcept {
   std::array<option, std::size(graph_options) + (Further + ...)> made{};

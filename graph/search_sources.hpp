@@ -41,7 +41,7 @@ class search_sources {
   bool is_list() const { return values_->has("sources"); }
   /// As a summary begins: `from vertex 3`, `from 5 vertices`.
   std::string text() const;
-  /// The files of a task's other inputs, and behind them the list.
+  /// The files of a task's other inputs, and after them the list.
   std::vector<std::filesystem::path> files_after(std::vector<std::filesystem::path> others) const;
 
  private:

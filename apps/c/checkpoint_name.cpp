@@ -17,7 +17,7 @@ namespace lull::c {
 
 namespace {
 
-constexpr std::size_t max_name = 240;  // with a number and an ending behind it, it is a file's
+constexpr std::size_t max_name = 240;  // a number and an ending follow: then it is a file's
 
 struct held_folder {
   explicit held_folder(std::string const& path) : lock(path) {}

@@ -18,7 +18,7 @@ constexpr std::chrono::nanoseconds between_saves = std::chrono::seconds{60};  //
 
 /// What the calling thread has entered, and not left.
 std::vector<std::unique_ptr<job_memory::scope>>& scopes() {
-  job_memory::of_this_thread();  // made before them, and so gone behind them
+  job_memory::of_this_thread();  // made before them, so it goes after them
   thread_local std::vector<std::unique_ptr<job_memory::scope>> entered;
   return entered;
 }
@@ -99,7 +99,7 @@ void make_room(std::vector<std::uint64_t>& known) {
   known.reserve(known.size() + 1);
 }
 
-/// A job's checkpoints, and the name that they have: another's only when nobody can write the file any more.
+/// A job's checkpoints, and the name that they have: another's only when no other job can write the file.
 struct named_checkpoints {
   named_checkpoints(lull_job_options const& asked, std::string const& job, std::chrono::nanoseconds every,
                     task_request const& request, task_owner& owner, executor& executor)
@@ -152,7 +152,7 @@ std::unique_ptr<held_job> held_by(lull_runtime* runtime, held_runtime const& sid
   return made;
 }
 
-/// Submits, up to a live handle; nothing is left behind where that fails.
+/// Submits, up to a live handle; where that fails nothing is left.
 lull_job* submitted(held_runtime& side, std::unique_ptr<held_job> job, hosted_task what) {
   std::lock_guard const lock{side.mutex};
   make_room(side.jobs);

@@ -190,7 +190,7 @@ command_line::command_line() {
 std::string refusal(CLI::App const& app, int argc, char** argv, std::string const& wrong) {
   CLI::App const* command = &app;
   std::string path;
-  int at = 1;  // what stands behind the command, or should be one
+  int at = 1;  // what follows the command, or should be one
   for (; at < argc; ++at) {
     auto const named = command->get_subcommands([&](CLI::App const* each) { return each->get_name() == argv[at]; });
     if (named.empty()) break;

@@ -11,7 +11,7 @@
 
 namespace lull {
 
-/// What becomes of jobs that are unfinished behind the replays.
+/// What becomes of jobs that are unfinished after the replays.
 enum class unfinished_jobs { run_to_their_end, are_cancelled };
 
 /// What a harvest came to.

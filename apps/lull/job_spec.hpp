@@ -31,7 +31,7 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
 /// What any task takes: `priority`.
 option_table job_options();
 
-/// The known tasks, each with those options behind its own; and a library's. Of one thread.
+/// The known tasks, each with those options after its own; and a library's. Of one thread.
 std::span<task_options const> known_with_job_options();
 task_options library_task_with_job_options(std::string const& path, std::string_view name);
 

@@ -33,7 +33,7 @@ struct alignas(64) partial {
 };
 
 /// The loop that one would write by hand: pull direction, rows claimed in blocks, two phases a sweep with a barrier
-/// behind each. The same fp32 sums as the side task's on a team of one: four chains a row.
+/// after each. The same fp32 sums as the side task's on a team of one: four chains a row.
 class plain_loop {
  public:
   plain_loop(pagerank const& on, csr in, unsigned threads)

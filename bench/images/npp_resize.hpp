@@ -33,7 +33,7 @@ class npp_resize {
   void add_logo(image const& logo, double opacity, std::uint32_t x, std::uint32_t y);
 
   /// Milliseconds between two events around the whole batch, `rounds` times over. The host is ahead: the stream waits
-  /// behind a kernel until all calls are in it.
+  /// after a kernel until all calls are in it.
   double ms(std::uint64_t rounds);
 
   image result(std::size_t which) const;

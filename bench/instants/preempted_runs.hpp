@@ -27,7 +27,7 @@ struct preempted_runs {
   std::uint64_t handed_back = 0;  // chunks
   std::size_t arrays = 0;         // all of the task's
   std::size_t array_bytes = 0;
-  std::string verified = {};  // what the owner's verifier said of the uninterrupted run
+  std::string verified = {};  // what the owner's verifier found in the uninterrupted run
   /// Of the last run, in words; empty: all ended with the very bits of the uninterrupted one.
   std::string difference = {};
 };

@@ -42,7 +42,7 @@ nlohmann::json clocks_and_power(gpu_state const& over) {
   return made;
 }
 
-/// Groups of steps, enqueued about a group ahead of the device.
+/// Groups of steps, enqueued about a group before the device runs them.
 class trial {
  public:
   trial(stage& trained, runtime& side, bool graph) : stage_(trained), side_(side) {

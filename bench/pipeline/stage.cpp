@@ -227,7 +227,7 @@ void stage::wait_for(cudaEvent_t event, std::chrono::seconds at_most) {
     cudaError_t const state = cudaEventQuery(event);
     if (state == cudaSuccess) return;
     if (state != cudaErrorNotReady) LULL_CUDA(state);
-    cudaGetLastError();  // or the check behind the next launch finds it
+    cudaGetLastError();  // or the check after the next launch finds it
     links_.check();
     if (std::chrono::steady_clock::now() >= give_up) {
       throw limit_error{"rank " + std::to_string(me_.rank) + ": the pipeline has not moved for " +

@@ -25,7 +25,7 @@ struct work_settings {
   int threads = 1024;            // of a team of `compute`: 256, 512 or 1024
   std::uint32_t grain = 1;       // items a chunk
   std::uint32_t fma = 32;        // of an item of `compute`: 0.13 µs with 1024 threads on an SM
-  bool successor = false;        // a second job stands behind the first
+  bool successor = false;        // a second job waits for the place of the first
   std::string size = "4096";     // of the products of `product`: rows, columns and depth
   std::string leave = "within";  // … how their tiles are left
   std::string kronecker = "22";  // log2 of the vertices of `pagerank`'s graph

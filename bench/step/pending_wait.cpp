@@ -182,7 +182,7 @@ json bench_waits::streams() {
 }
 
 /// A chain of kernels as a graph, with a leaf that hangs off the chain's last kernel as a worker does; more kernels
-/// come behind it.
+/// come after it.
 void bench_waits::capture(leaf what, cuda_graph& into) {
   cuda_stream const captures{0};
   LULL_CUDA(cudaStreamBeginCapture(captures.get(), cudaStreamCaptureModeRelaxed));

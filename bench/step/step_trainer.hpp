@@ -13,7 +13,7 @@ namespace lull::bench {
 
 enum class trainer_stream { legacy, own };
 
-/// A step: segments of short kernels, each with a bubble behind it.
+/// A step: segments of short kernels, a bubble after each.
 struct step_shape {
   int segments = 4;
   int kernels = 800;  // of a segment; the driver holds about a thousand launches, so more than that keeps the host from
@@ -34,7 +34,7 @@ struct group_times {
   std::uint64_t bubbles_ns = 0;   // … and their lengths, as asked for
 };
 
-/// A trainer whose host is ahead of the device, with bubbles at known places.
+/// A trainer whose host enqueues before the device runs, with bubbles at known places.
 class step_trainer {
  public:
   explicit step_trainer(step_shape const& shape);

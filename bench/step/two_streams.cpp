@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two streams of a trainer with a peer between them: A waits, before its bubble or inside it, for a word that B sets
-// behind its own bubble. The workers of both must not make B wait for what A's bubble waits for. All options of the
+// after its own bubble. The workers of both must not make B wait for what A's bubble waits for. All options of the
 // runtime are the default ones. Device stamps. One JSON object on standard output. Exit code 0: no wait ran out; 1: one
 // did, or an error; 2: nothing was run. With --further N there is no Lull: N further streams launch an empty kernel a
 // pair.

@@ -13,7 +13,7 @@ namespace lull::bench {
 namespace {
 
 constexpr std::uint64_t arrival_after_ns = 60'000;
-constexpr std::uint64_t head_start_ns = 1'500'000;  // lets the host run ahead of the device, as a trainer's does
+constexpr std::uint64_t head_start_ns = 1'500'000;  // lets the host enqueue before the device runs, as a trainer's does
 
 }  // namespace
 

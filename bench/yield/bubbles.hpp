@@ -13,7 +13,7 @@
 
 namespace lull::bench {
 
-/// What stands behind a bubble on the trainer's stream.
+/// What follows a bubble on the trainer's stream.
 enum class behind { burst_132, burst_264, cublas_2048 };
 /// What comes on another stream of the trainer 60 µs after a bubble has opened.
 enum class arrival { none, one_thread, blocks_132, nccl_shape };
@@ -36,12 +36,12 @@ struct samples {
   std::vector<double> out;      // that sight → last worker block out
   std::vector<double> start;    // open → all worker blocks working
   std::vector<double> period;   // from chunk to chunk of one block, mean over a bubble's blocks
-  std::vector<double> first;    // close → first block of the training kernel behind
+  std::vector<double> first;    // close → first block of the training kernel after it
   std::vector<double> last_in;  // … its last block
-  std::vector<double> whole;  // before the opening → end of the training kernels behind, less the gap that was asked
+  std::vector<double> whole;  // before the opening → end of the training kernels after it, less the gap that was asked
                               // for: the price of a bubble is its difference between treatments
-  std::vector<double> delay;  // arrival asked for → its first block in
-  std::vector<double> host;   // host time of open and close together
+  std::vector<double> delay;       // arrival asked for → its first block in
+  std::vector<double> host;        // host time of open and close together
   std::uint64_t lease_blocks = 0;  // blocks that left by lease
   std::uint64_t dropped = 0;       // bubbles whose record was lost
 };

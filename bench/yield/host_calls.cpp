@@ -38,7 +38,7 @@ struct plan {
   launch_time launch;
 };
 
-/// A trainer whose step is bubbles with a burst behind each.
+/// A trainer whose step is bubbles with a burst after each.
 class trainer_host {
  public:
   explicit trainer_host(call inside) : inside_(inside) { trainer::load(); }

@@ -66,7 +66,7 @@ struct bubble_bench::device_state {
 
   device_state();
   void reserve(std::size_t bubbles);
-  /// What stands behind a bubble, and the stamp of its end.
+  /// What follows a bubble, and the stamp of its end.
   void train(behind what, moments* when);
 };
 

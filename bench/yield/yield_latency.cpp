@@ -190,7 +190,7 @@ void add_options(CLI::App& app, options& with) {
          "--armed-ahead", [&with](int us) { with.armed_ahead = std::chrono::microseconds{us}; },
          "how long before its bubble a worker may wait; us")
       ->check(CLI::Range(0, 1'000'000));
-  app.add_flag("--successor", with.work.successor, "a second job stands behind the first");
+  app.add_flag("--successor", with.work.successor, "a second job waits for the place of the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
 }
 

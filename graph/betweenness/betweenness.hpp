@@ -163,7 +163,7 @@ struct basic_betweenness {
     detail::sum_rows(rows, from, now.range, item, shared.sums, longs, shared.reserved, team);
   }
 
-  /// Collective. An item of a level; the only one of its phase goes on with the phases behind it, as long as these have
+  /// Collective. An item of a level; the only one of its phase goes on with the phases after it, as long as these have
   /// one item, too.
   LULL_HD void walk_on(storage& shared, std::uint64_t item, auto const& team) const noexcept {
     bool const is_only = items(*on.progress) == 1;

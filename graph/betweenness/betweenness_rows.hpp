@@ -8,7 +8,7 @@ namespace lull::detail {
 
 /// What betweenness centrality adds up over a vertex's row, and what it does with the sum:
 ///   on the way down, over the edges that enter: σ(v) = Σ over vertices u before v of σ(u);
-///   on the way back, over the edges that leave: δ(v) = σ(v) × Σ over vertices w behind v of (1 + δ(w)) / σ(w).
+///   on the way back, over the edges that leave: δ(v) = σ(v) × Σ over vertices w after v of (1 + δ(w)) / σ(w).
 /// Stage 0: over the neighbours of depth `next`. Stage s: over the sums of parts of the stage before, of which a row
 /// has 1 / part^s of its edges.
 template <std::uint32_t PartBits>
@@ -52,7 +52,7 @@ struct betweenness_rows {
     }
   }
 
-  /// All loads come first: a store would hold up those behind it.
+  /// All loads come first: a store would hold up those after it.
   LULL_HD void done(std::uint32_t const (&vertex)[pair], wide_number const (&sum)[pair]) const noexcept {
     constexpr std::uint32_t none = ~0U;
     if (!goes_back) {

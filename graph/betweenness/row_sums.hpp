@@ -50,7 +50,7 @@ struct row_sums_storage {
 };
 
 /// Where the sums of the parts of long rows go to, and the rows with their numbers of parts. A row's parts lie at its
-/// first number's place / Part and behind it, so rows of several parts share none.
+/// first number's place / Part and after it, so rows of several parts share none.
 struct long_rows {
   edge_queue queue;
   std::uint64_t& tail;

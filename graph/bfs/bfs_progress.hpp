@@ -78,7 +78,7 @@ struct bfs_progress {
 
   LULL_HD void begin_pull() noexcept {
     phase = bfs_phase::pull;
-    tail = before_rest().word;  // the room behind what was in the queue is free
+    tail = before_rest().word;  // the room after what was in the queue is free
     found = 0;
   }
 

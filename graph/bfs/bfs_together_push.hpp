@@ -54,7 +54,7 @@ struct bfs_together_pusher {
     for (std::uint32_t owner = rank; owner < owners; owner += size) {
       std::uint32_t const vertex = piece.vertex[owner];
       shared.searches[owner] = reached[vertex];
-      // Other items may read the word before. They then try a label of this depth in vain.
+      // Other items may read the word before. They then try a label of this depth without effect.
       if (owner != 0 || whole) atomic_integer{on.seen()[vertex]}.add(reached[vertex]);
     }
     team.sync();

@@ -70,7 +70,7 @@ struct basic_components {
 
   std::uint64_t const* offsets;   // (vertices + 1,) u64, in edges
   std::uint32_t const* targets;   // (edges,) u32
-  std::uint32_t const* tile_row;  // (tiles + 1,) u32, the row of the tile's first edge; behind them the last vertex
+  std::uint32_t const* tile_row;  // (tiles + 1,) u32, the row of the tile's first edge; after them the last vertex
   std::uint32_t* parent;          // (vertices,) u32
   components_progress* progress;  // (1,) zero at the start
   std::uint64_t edges;
@@ -167,7 +167,7 @@ struct basic_components {
     return {rank < end - begin ? begin + rank : end, static_cast<std::uint32_t>(team.size()), end};
   }
 
-  /// All loads come first: a store would hold up those behind it.
+  /// All loads come first: a store would hold up those after it.
   LULL_HD void hook(std::uint64_t item, auto const& team) const noexcept {
     constexpr std::uint32_t count = 4;
     for (own_vertices own = vertices_of(item, team); own.more(); own.skip(count)) {
@@ -343,7 +343,7 @@ struct basic_components {
       roots[i] = parent[std::uint64_t{i} * vertices / samples];
     }
     team.sync();
-    std::uint64_t best = 0;  // how many, and behind them the root's complement
+    std::uint64_t best = 0;  // how many, and after them the root's complement
     for (std::uint32_t i = rank; i < samples; i += size) {
       std::uint64_t alike = 0;
       for (std::uint32_t k = 0; k < samples; ++k) alike += roots[k] == roots[i] ? 1 : 0;

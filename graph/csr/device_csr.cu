@@ -124,7 +124,7 @@ machine_csr transpose_on_device(executor& executor, machine_csr const& graph, st
   device_array<std::uint32_t> const keys{executor, in.edges};
   {
     device_pass pass{executor, stream};
-    // an edge's source is the first row that ends behind it
+    // an edge's source is the first row that ends after it
     pass.run([&](auto const& policy) {
       thrust::upper_bound(policy, in.offsets + 1, in.offsets + 1 + in.vertices, number{0}, number{in.edges},
                           out.targets.data());

@@ -101,7 +101,7 @@ std::vector<std::size_t> group(std::vector<std::uint64_t> const& max_edges, buck
   return begins;
 }
 
-/// Writes the offsets behind the bucket's vertices, and its rows; `begin` is the offset of the first.
+/// Writes the offsets after the bucket's vertices, and its rows; `begin` is the offset of the first.
 void fill_bucket(csr& graph, buckets const& split, std::uint32_t bucket, std::uint64_t begin,
                  std::vector<part> const& parts, bucketed_edges const& all) {
   auto const first = split.first_vertex(bucket);

@@ -49,7 +49,7 @@ struct piece {
   std::size_t first = 0;            // edge in the room
 };
 
-/// Parses all text behind the header: each thread takes the next block, in turn, and parses it beside the others.
+/// Parses all text after the header: each thread takes the next block, in turn, and parses it beside the others.
 class body_reader {
  public:
   body_reader(text_source& source, graph_header const& header, std::uint64_t max_entries, file_memory const& memory)

@@ -26,7 +26,7 @@ struct load_options {
 
 /// Reads a graph; a row holds its edges in the order of the file, whatever the number of threads.
 ///
-/// By the end of the name, each also with `.gz` behind it (members one after the other, too):
+/// By the end of the name, each also with `.gz` after it (members one after the other, too):
 ///   .el   edge list: `source target` a line, ids from 0; `#` begins a comment line; vertices = highest id + 1
 ///   .wel  the same with a third column, the weight
 ///   .mtx  Matrix Market, `matrix coordinate pattern|real|integer general|symmetric`, square: entry (i, j) is the edge

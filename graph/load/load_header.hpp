@@ -30,7 +30,7 @@ struct graph_header {
   std::uint64_t lines = 0;  // of the header: what `source` gives next is the line after these
 };
 
-/// Reads the header, if the format has one, and leaves `source` at the line behind it. Throws input_error.
+/// Reads the header, if the format has one, and leaves `source` at the line after it. Throws input_error.
 graph_header read_header(std::string const& path, graph_format format, text_source& source,
                          load_options const& options);
 

@@ -12,7 +12,7 @@ namespace lull {
 inline constexpr std::size_t max_listed_vertices = std::size_t{1} << 20;
 
 /// Reads the vertices that a file names, one id a line, in its order, the same one again where the file does so. Blank
-/// lines and those that begin with `#` count for nothing; `.gz` behind the name: compressed. Each must be below
+/// lines and those that begin with `#` count for nothing; `.gz` after the name: compressed. Each must be below
 /// `vertices`. Throws input_error, with the line, for anything else, and for a file that names none or too many.
 std::vector<std::uint32_t> read_vertex_list(std::filesystem::path const& file, std::uint64_t vertices);
 

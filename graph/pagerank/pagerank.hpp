@@ -42,7 +42,7 @@ struct alignas(8) entered_word {
 
 namespace detail {
 
-/// Of some edges in a row: how many rows end among them, and the sum that is open behind the last.
+/// Of some edges in a row: how many rows end among them, and the sum that is open after the last.
 template <class Number>
 struct open_row {
   std::uint32_t ends;
@@ -87,7 +87,7 @@ struct basic_pagerank {
       .threads = Threads, .steps = 4, .shared_bytes = Tile * sizeof(float), .blocks_per_sm = BlocksPerSm};
   enum step : std::uint32_t { gather_step, combine_step, settle_step, fold_step };
 
-  source_quad const* sources;     // (tiles × Tile / 4,) row after row; behind the last edge any vertex
+  source_quad const* sources;     // (tiles × Tile / 4,) row after row; after the last edge any vertex
   std::uint32_t const* row_ends;  // (⌈tiles × Tile / 32⌉,) u32, a bit an edge: the last of its row
   std::uint32_t const* tile_row;  // (tiles + 1,) u32, rows that end before the tile
   entered_word const* entered;    // (⌈vertices / 32⌉,)
@@ -234,7 +234,7 @@ struct basic_pagerank {
     return before;
   }
 
-  /// Collective. Each thread has as many groups of edges in a row: it tells those behind it how many rows end in them
+  /// Collective. Each thread has as many groups of edges in a row: it tells those after it how many rows end in them
   /// and what is open at their end, learns the same of those before it, and ends its rows.
   LULL_HD void gather(std::uint64_t item, auto const& team) const noexcept {
     auto const rank_here = static_cast<std::uint32_t>(team.rank());
@@ -323,7 +323,7 @@ struct basic_pagerank {
     LULL_HD std::uint32_t vertex(std::uint32_t i) const noexcept { return begin + (has(i) ? at + i * stride : 0); }
   };
 
-  /// All loads come first: a store would hold up those behind it.
+  /// All loads come first: a store would hold up those after it.
   LULL_HD pagerank_partial settle_some(some_vertices const& some, float base, bool first) const noexcept {
     auto const d = static_cast<float>(damping);
     entered_word word[vertices_at_once];

@@ -15,7 +15,7 @@ struct sssp_distance {
   /// As std::bit_cast, which nvcc does not call on a device.
   LULL_HD static float real(std::uint32_t bits) noexcept { return __builtin_bit_cast(float, bits); }
 
-  /// Of a path of this length and an edge behind it, of which `weight` is a whole number or the bits of a float. A
+  /// Of a path of this length and an edge after it, of which `weight` is a whole number or the bits of a float. A
   /// whole sum that is too large for a distance is `unreached`.
   LULL_HD static std::uint32_t plus(weight_kind kind, std::uint32_t length, std::uint32_t weight) noexcept {
     if (kind == weight_kind::real) return __builtin_bit_cast(std::uint32_t, real(length) + real(weight));
@@ -41,7 +41,7 @@ struct sssp_graph {
   weight_kind kind;
   std::uint32_t delta;  // of a bucket, as a weight
 
-  /// Where a bucket ends that begins at `distance`: behind it, however small delta is beside it.
+  /// Where a bucket ends that begins at `distance`: after it, however small delta is beside it.
   LULL_HD std::uint32_t end_of_bucket(std::uint32_t distance) const noexcept {
     std::uint32_t const end = sssp_distance::plus(kind, distance, delta);
     return end > distance ? end : distance + 1;

@@ -71,8 +71,8 @@ struct basic_triangles {
     std::uint32_t hits;
   };
   struct storage {
-    held_pair pairs[MaxPairs + 1];    // behind the last one only a begin, the end of the item
-    std::uint32_t list[2 * MaxList];  // elements of rows; MaxList behind each its hits
+    held_pair pairs[MaxPairs + 1];    // after the last one only a begin, the end of the item
+    std::uint32_t list[2 * MaxList];  // elements of rows; MaxList after each its hits
     std::uint32_t of_hubs[hubs];      // the item's, so far; a thread sets and reads the same ones
   };
   static constexpr team_shape shape{
@@ -107,7 +107,7 @@ struct basic_triangles {
       team.sync();
       look_up(item, space, team);
       team.sync();
-      add_up(item, space, team);  // behind its collective a thread reads its own hubs alone
+      add_up(item, space, team);  // after its collective a thread reads its own hubs alone
     }
   }
 

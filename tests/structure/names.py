@@ -57,7 +57,7 @@ IN_DOCUMENTS = re.compile(
 # In comments of folders that are free of these. A node of a graph may be `behind` another in code, not in a sentence.
 IN_COMMENTS = re.compile(r"//.*\b(behind|ahead of|anybody|any more|in vain|said of)\b", re.IGNORECASE)
 CLEAN = (
-    *("device/", "host/", "tasks/"),
+    *("device/", "host/", "tasks/", "graph/", "apps/", "bench/"),
     *("tests/device/", "tests/host/", "tests/tasks/", "tests/support/"),
 )
 TEXTS = tree.CODE | {".c", ".py", ".md", ".sh", ".cmake"}

@@ -120,7 +120,7 @@ class checks(unittest.TestCase):
             ("device/gate.hpp", "// frees it when he has read it", "names who"),
             ("device/gate.hpp", "// a tile that is gone on with", "names who"),
             ("device/gate.hpp", "// a thread that waits so long", "names who"),
-            ("graph/csr.hpp", "// n layers, one behind the other", "names who"),
+            ("docs/examples/1_first_bubble.cpp", "// n layers, one behind the other", "names who"),
             ("device/gate.hpp", "// the look behind a piece", "names who"),
             ("tests/host/gate_test.cpp", "int a;  // it is not there any more", "names who"),
             ("host/gate.hpp", "int told_as;", "report_index"),

@@ -88,7 +88,7 @@ std::vector<std::string> task_completions(std::string_view begun) {
   }
   std::erase_if(found, [&](std::string const& each) { return !each.starts_with(begun); });
   std::ranges::sort(found);
-  // A shell that found the only one would write a blank behind it.
+  // A shell that found the only one would write a blank after it.
   if (colon == std::string_view::npos && found.size() == 1) found.push_back(found.front() + ":");
   return found;
 }

@@ -122,7 +122,7 @@ class Captured:
         self._slot: Any = None
         self._kept: Kept | None = None
         self._on_workers: Any = None
-        self._lent: Any = None  # the stream behind it
+        self._lent: Any = None  # the stream that it gives
         self._memory: Any = None
         self._slots: Any = None
         self._lasting: Any = None  # of its first run

@@ -106,7 +106,7 @@ def _step_hooks():
 
 
 class _Given(str):
-    """A name that the program gave. In a step, its first wait has no number behind it."""
+    """A name that the program gave. In a step, its first wait has no number."""
 
 
 def _name_of_batch(operations):
