@@ -69,7 +69,7 @@ std::optional<double> appetite_percent(report const& found) {
 
 std::string profiles_json(std::vector<task_profile> const& profiles) {
   json const told = json::parse(to_json(profiles.front().lengths.front().found));
-  json all{{"schema", "lull.profile/1"}};
+  json all{{"schema", "lull.profile/2"}};
   all.update(taken(told, {"version", "executor", "time", "machine"}));
   all.update(taken(told["config"], {"reserved_groups", "schedule", "stages", "microbatches", "stage"}));
   all["profiles"] = json::array();

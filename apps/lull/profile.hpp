@@ -26,7 +26,7 @@ struct task_profile {
 /// either was not measured, nothing was harvested, or the interval of the slowdown reaches down to 0.
 std::optional<double> appetite_percent(report const& found);
 
-/// JSON of schema "lull.profile/1" with a line end: one machine, one `profiles` entry for each task. What was not
+/// JSON of schema "lull.profile/2" with a line end: one machine, one `profiles` entry for each task. What was not
 /// measured is null, never 0.
 std::string profiles_json(std::vector<task_profile> const& profiles);
 

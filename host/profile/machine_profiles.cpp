@@ -76,7 +76,7 @@ void label(std::vector<work_profile>& works, std::vector<options> const& of) {
 }  // namespace
 
 machine_profiles read_profiles(std::string const& path) {
-  return read_json(path, "lull.profile/1", [](json const& all) {
+  return read_json(path, "lull.profile/2", [](json const& all) {
     json const& gpu = all.at("machine").at("gpu");
     machine_profiles found{.version = all.at("version").get<std::string>(),
                            .executor = all.at("executor").get<std::string>(),

@@ -42,13 +42,17 @@ def without_code(text):
     return CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
+RENAMED = {"ratio_without_rooms": "ratio_excluding_reserved"}  # since schema lull.report/2
+
+
 def inside(row, path):
     """The numbers at a path. A name may have dots of its own."""
     if not path:
         found = row if isinstance(row, list) else [row]
         yield from (value for value in found if isinstance(value, (int, float)))
     elif isinstance(row, dict):
-        for name, value in row.items():
+        for told, value in row.items():
+            name = RENAMED.get(told, told)
             if path == name or path.startswith(f"{name}."):
                 yield from inside(value, path[len(name) + 1 :])
 

@@ -44,7 +44,7 @@ struct report_config {
 /// What `lull harvest` and `lull run` found. What was not measured is nothing here and null in JSON, never 0.
 /// Drain and start are in µs.
 struct report {
-  static constexpr std::string_view schema = "lull.report/1";
+  static constexpr std::string_view schema = "lull.report/2";
 
   struct run_figures {
     std::optional<double> seconds;      // of all tasks, without the bubbles in which they only starved
@@ -68,7 +68,7 @@ struct report {
   run_figures run;  // of lull run
 };
 
-/// JSON of schema "lull.report/1", indented, with a line end. Figures that are not finite are written as null, and
+/// JSON of schema "lull.report/2", indented, with a line end. Figures that are not finite are written as null, and
 /// bytes that are not UTF-8 (in a path) as U+FFFD.
 std::string to_json(report const& result);
 

@@ -181,7 +181,7 @@ TEST_F(stuck_inside, lull_submit_that_loads_code) {
 /// A profile of another machine is told to the log, by the thread that makes the runtime.
 TEST_F(stuck_inside, lull_create_whose_log_callback_stays) {
   test::test_folder const files;
-  std::string const profile = files.write("profile.json", R"({"schema": "lull.profile/1", "version": "0",
+  std::string const profile = files.write("profile.json", R"({"schema": "lull.profile/2", "version": "0",
       "executor": "cuda", "machine": {"gpu": null}, "profiles": [{"task": {"name": "compute", "options": {}},
       "lengths": [{"longest_bubble": "1ms", "training": null}]}]})");
   begin("log", [this, profile] {

@@ -50,7 +50,7 @@ TEST(profile, appetite_is_what_all_of_the_idle_time_would_cost) {
 
 TEST(profile, its_json_has_the_machine_once_and_the_lengths_of_each_task) {
   json const read = json::parse(profiles_json(two_lengths()));
-  EXPECT_EQ(read["schema"], "lull.profile/1");
+  EXPECT_EQ(read["schema"], "lull.profile/2");
   EXPECT_EQ(read["executor"], "cuda");
   EXPECT_EQ(read["reserved_groups"], 2);
   ASSERT_EQ(read["profiles"].size(), 1U);

@@ -38,7 +38,7 @@ class program : public testing::Test {
   /// The report in a file, of this program's schema.
   static json report_in(std::string const& path) {
     json read = json::parse(content(path));
-    EXPECT_EQ(read["schema"], "lull.report/1") << path;
+    EXPECT_EQ(read["schema"], "lull.report/2") << path;
     return read;
   }
 

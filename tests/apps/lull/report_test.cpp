@@ -78,7 +78,7 @@ report full_report() {
 
 TEST(Report, KeysAreThoseOfTheSchema) {
   json const value = json::parse(to_json(full_report()));
-  EXPECT_EQ(value["schema"], "lull.report/1");
+  EXPECT_EQ(value["schema"], "lull.report/2");
   EXPECT_EQ(value["version"], "0.2.0");
   EXPECT_EQ(value["executor"], "cuda");
   EXPECT_EQ(value["time"], "device");

@@ -66,9 +66,9 @@ TEST_F(machine_profiles_read, a_file_is_read_back) {
 
 TEST_F(machine_profiles_read, what_is_no_such_file_is_refused) {
   for (char const* const none : {"/no/such/file", "/tmp", "/dev/zero"}) EXPECT_THROW(read_profiles(none), input_error);
-  EXPECT_NE(refusal_of("no JSON").find("it is not JSON of schema lull.profile/1"), std::string::npos);
+  EXPECT_NE(refusal_of("no JSON").find("it is not JSON of schema lull.profile/2"), std::string::npos);
   EXPECT_NE(refusal_of("[1]").find("schema is not told"), std::string::npos);
-  EXPECT_NE(refusal_of(R"({"schema": "lull.report/1"})").find("schema is lull.report/1"), std::string::npos);
+  EXPECT_NE(refusal_of(R"({"schema": "lull.report/2"})").find("schema is lull.report/2"), std::string::npos);
   EXPECT_NE(refusal_of(profiles_of({}).dump()).find("there is no profile in it"), std::string::npos);
   EXPECT_NE(refusal_of(profiles_of({profiled("mlp", "1", {})}).dump()).find("no lengths"), std::string::npos);
   json broken = profiles_of({profiled("mlp", "1", {measured("1ms", 0.7, {})})});

@@ -31,7 +31,7 @@ inline json profiled(std::string const& name, std::string const& batch, std::vec
 
 /// Returns a file of tasks, likewise.
 inline json profiles_of(std::vector<json> tasks, std::string const& version = "0.2.0") {
-  return {{"schema", "lull.profile/1"},
+  return {{"schema", "lull.profile/2"},
           {"version", version},
           {"executor", "threads"},
           {"machine", {{"gpu", nullptr}}},
