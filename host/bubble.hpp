@@ -159,7 +159,7 @@ struct bubble_report {
 /// Returns a sum over blocks as a share of the machine. Divides each job's part of the sum by the number of blocks
 /// launched for that job. A late block of a successor counts as a block of the current job.
 template <class Number>
-double over_executor(bubble_report const& one, Number bubble_record::*sum) noexcept {
+double per_launched_block(bubble_report const& one, Number bubble_record::*sum) noexcept {
   auto const share = [&](worker_report const& of) {
     std::uint64_t const launched = of.launched != 0 ? of.launched : one.current.launched;
     return static_cast<double>(of.record.*sum) / static_cast<double>(std::max<std::uint64_t>(launched, 1));

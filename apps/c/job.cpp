@@ -176,6 +176,10 @@ lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_option
     require(task, "task");
     lull_job_options const asked = options == nullptr ? lull_job_options{} : taken(options, "options");
     require_zero(asked.reserved, "options->reserved");
+    if (asked.checkpoint_every_ns < -1) {
+      throw refusal{LULL_ERROR_ARGUMENT, "options->checkpoint_every_ns is " +
+                                             std::to_string(asked.checkpoint_every_ns) + ": it must be -1 or more"};
+    }
     at_least(asked.blocks_per_processor, 0, "options->blocks_per_processor");
     task_request const request = parse_task(task, known_tasks(), library_task);
     auto made = held_by(runtime, *side);

@@ -159,7 +159,7 @@ struct bubble_sums {
     }
     at.us.push_back(static_cast<double>(one.length.count()) / 1e3);
     ms += static_cast<double>(one.length.count()) / 1e6;
-    worked_ms += over_executor(one, &bubble_record::stay_ns) / 1e6;
+    worked_ms += per_launched_block(one, &bubble_record::stay_ns) / 1e6;
   }
   nlohmann::json told() const {
     nlohmann::json by_site = nlohmann::json::object();

@@ -77,7 +77,7 @@ struct side_figures {
     if (one.waited) waited_ms += static_cast<double>(one.waited->count()) / 1e6;
     items += one.record().items;
     lease_exits += one.record().lease_blocks;
-    worked_ns += over_executor(one, &bubble_record::stay_ns);
+    worked_ns += per_launched_block(one, &bubble_record::stay_ns);
     if (one.record().blocks == 0) {
       ++empty;
       return;

@@ -49,13 +49,13 @@ int main() {
   good = good && train_until([&] { return round() > before + 3; });
   // [/pause]
 
-  // [quiet]
+  // [pause_all]
   if (!side.pause_all(10s)) return 1;  // true: none of Lull's blocks works, and none will
   std::uint64_t const done = round();
   train_until([&] { return ++bubbles > 40; });  // allocate, load code or profile here
   good = good && round() == done;
   side.resume_all();  // the job goes on
-  // [/quiet]
+  // [/pause_all]
   good = good && train_until([&] { return round() > done + 3; });
 
   // [cancel]

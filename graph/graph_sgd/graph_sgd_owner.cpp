@@ -97,19 +97,9 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
     }
     if (arrays_->stopped())
       lines.push_back("stopped: an error is no longer a number; try a lower rate than " + values_.spelling("rate"));
-    auto const say = [&](char const* name) { lines.push_back(std::string{name} + ": " + values_.path(name).string()); };
-    if (values_.has("model") && !arrays_->stopped()) {
-      write_model();
-      say("model");
-    }
-    if (values_.has("losses")) {
-      write_file(values_.path("losses"), csv);
-      say("losses");
-    }
-    if (values_.has("plot")) {
-      write_file(values_.path("plot"), drawn(epochs));
-      say("plot");
-    }
+    if (!arrays_->stopped()) write_asked("model", lines, [&](std::filesystem::path const& path) { write_model(path); });
+    write_asked("losses", lines, [&](std::filesystem::path const& path) { write_file(path, csv); });
+    write_asked("plot", lines, [&](std::filesystem::path const& path) { write_file(path, drawn(epochs)); });
     return lines;
   }
 
@@ -215,7 +205,7 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
     return text;
   }
 
-  void write_model() const {
+  void write_model(std::filesystem::path const& path) const {
     std::vector<float> const user = arrays_.value().user_factors();
     std::vector<float> const item = arrays_->item_factors();
     auto const mean = static_cast<float>(mean_);
@@ -224,7 +214,7 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
         {{"mean", tensor_type::f32, {1}}, std::as_bytes(std::span{&mean, 1})},
         {{"user_factors", tensor_type::f32, {training_.users, factors}}, std::as_bytes(std::span{user})},
         {{"item_factors", tensor_type::f32, {training_.items, factors}}, std::as_bytes(std::span{item})}};
-    write_safetensors(values_.path("model"), tensors);
+    write_safetensors(path, tensors);
   }
 
   static std::string drawn(std::vector<epoch_errors> const& epochs) {

@@ -51,7 +51,7 @@ losses lost_by_blocks(replayed_bubble const& one, double wait_share) {
   bubble_report const& report = *one.harvested;
   bubble_record const record = report.record();
   double const length = length_ns(one);
-  auto const of_both = [&](auto sum) { return over_executor(report, sum); };
+  auto const of_both = [&](auto sum) { return per_launched_block(report, sum); };
   auto const of_successor = [&](auto sum) {
     worker_report const& successor = report.successor;
     return successor.launched == 0

@@ -59,7 +59,7 @@ class side_jobs {
     std::uint64_t most = 0;    // that it can have; 0: not known
   };
   std::vector<reached> progress() const;
-  /// Of all jobs of each task; counted when a job leaves its place, so in a runtime that is quiet.
+  /// Of all jobs of each task; counted when a job leaves its place, so in a runtime that is paused.
   std::vector<std::uint64_t> items() const;
   std::uint64_t ended() const noexcept { return ended_; }  // jobs that finished
   bool failed() const noexcept { return failed_; }         // a task

@@ -72,7 +72,7 @@ void bubble_summary::add(bubble_report const& bubble) {
     site.side.chunks += record.chunks;
     site.side.handed_back += record.handed_back;
     site.side.lease_exits += record.lease_blocks;
-    site.side_ns += over_executor(bubble, &bubble_record::stay_ns);
+    site.side_ns += per_launched_block(bubble, &bubble_record::stay_ns);
   }
   if (bubble.length.count() <= 0) {
     ++site.unknown;

@@ -52,6 +52,15 @@ class array_owner : public task_owner {
     }
   }
 
+  /// Has `write(path)` write the file that an option names, and adds a line that says so. Does nothing where it is not
+  /// named.
+  template <class Write>
+  void write_asked(std::string const& option, std::vector<std::string>& lines, Write const& write) const {
+    if (!values_.has(option)) return;
+    write(values_.path(option));
+    lines.push_back(option + ": " + values_.path(option).string());
+  }
+
   std::string const name_;
   option_values const values_;
   std::optional<Arrays> arrays_;

@@ -164,20 +164,14 @@ class mlp_owner final : public array_owner<mlp_arrays> {
                     100 * epochs[at].accuracy);
       lines.push_back(text);
     }
-    auto const say = [&](char const* name) { lines.push_back(std::string{name} + ": " + values_.path(name).string()); };
     // the model first, because it took longest to make
-    if (values_.has("model") && !arrays_->stopped()) {
-      write_mlp(values_.path("model"), {arrays_->layers(), settings_.scale});
-      say("model");
+    if (!arrays_->stopped()) {
+      write_asked("model", lines, [&](std::filesystem::path const& path) {
+        write_mlp(path, {arrays_->layers(), settings_.scale});
+      });
     }
-    if (values_.has("losses")) {
-      write_file(values_.path("losses"), csv);
-      say("losses");
-    }
-    if (values_.has("plot")) {
-      write_file(values_.path("plot"), drawn(epochs));
-      say("plot");
-    }
+    write_asked("losses", lines, [&](std::filesystem::path const& path) { write_file(path, csv); });
+    write_asked("plot", lines, [&](std::filesystem::path const& path) { write_file(path, drawn(epochs)); });
     return lines;
   }
   /// Returns the last epoch's figures; `losses` has all epochs.

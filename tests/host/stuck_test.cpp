@@ -177,7 +177,7 @@ TEST_P(stuck, keeps_up_nobody_else) {
 }
 
 /// The dispatcher has chosen a job and writes its words: that place is not empty, though no job is in it yet.
-TEST(quiet, is_not_while_a_job_is_being_put_into_a_place) {
+TEST(pause_all, is_not_over_while_a_job_is_being_put_into_a_place) {
   stall stuck;
   runtime side{std::make_unique<stalling_executor>(stuck, executor_options{.kind = executor_kind::threads}), {}};
   stuck.set("copy_in");

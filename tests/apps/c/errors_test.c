@@ -260,6 +260,9 @@ static void requests_are_checked(lull_runtime* side, lull_threads_stream* stream
               "/nowhere/at-all.el");
   CHECK_FAILS(lull_submit(side, "compute:items=16", &options, &job), LULL_ERROR_ARGUMENT, "blocks_per_processor");
   options.blocks_per_processor = 0;
+  options.checkpoint_every_ns = -2;
+  CHECK_FAILS(lull_submit(side, "compute:items=16", &options, &job), LULL_ERROR_ARGUMENT, "checkpoint_every_ns is -2");
+  options.checkpoint_every_ns = 0;
   options.name = "";
   CHECK_FAILS(lull_submit(side, "compute:items=16", &options, &job), LULL_ERROR_ARGUMENT, "name");
   options.size = 0;
@@ -279,7 +282,7 @@ static int32_t exchange_that_is_not_called(void* context, void* stream) {
 }
 
 /* What is refused before the exchange, on any machine. */
-static void room_needs_are_checked(void) {
+static void exchange_needs_are_checked(void) {
   static const int32_t no_such_device = 1000;
   lull_exchange_need need;
   char text[256];
@@ -367,7 +370,7 @@ int main(void) {
   CHECK_OK(lull_threads_stream_destroy(stream));
   refuses(side, job, stream); /* dead: the job died with its runtime */
 
-  room_needs_are_checked();
+  exchange_needs_are_checked();
   memory_is_limited();
   handles_run_out();
   return 0;

@@ -99,7 +99,7 @@ static void jobs_are_controlled(void) {
   CHECK_OK(lull_destroy(side));
 }
 
-/* Nothing runs while all is quiet, though a job stands by and bubbles come. */
+/* Nothing runs while all is paused, though a job stands by and bubbles come. */
 static void all_is_quiet(void) {
   lull_runtime* side = start(LULL_MODE_ON);
   lull_threads_stream* stream = NULL;
@@ -113,7 +113,7 @@ static void all_is_quiet(void) {
   CHECK_OK(lull_pause_all(side, 10 * SECOND));
   CHECK_OK(lull_submit(side, "compute:items=16,rounds=3", NULL, &job));
   CHECK_OK(lull_resume_all(side));
-  for (i = 0; i < 20; ++i) { /* still quiet: one release is missing */
+  for (i = 0; i < 20; ++i) { /* still paused: one resume is missing */
     lull_bubble bubble = 0;
     CHECK_OK(lull_open(side, stream, "receive", &bubble));
     CHECK_OK(lull_threads_stream_sleep(stream, MILLISECOND));

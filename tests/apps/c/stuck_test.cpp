@@ -240,7 +240,7 @@ TEST_F(stuck_inside, lull_job_wait_without_an_end) {
 }
 
 /// A block stays inside its chunk.
-TEST_F(stuck_inside, lull_quiet_that_waits) {
+TEST_F(stuck_inside, lull_pause_all_that_waits) {
   static std::atomic<bool> began{false};
   static std::atomic<bool> goes{false};
   job const held = test::found(side_)->side->submit(test::threads_job(held_task{&began, &goes}));

@@ -226,9 +226,9 @@ TEST(account, a_successor_s_blocks_that_come_a_bubble_late_count_as_the_others) 
   one.harvested->successor.record.stay_ns = 5 * length_ns;
   record_of(one).blocks -= 5;
   record_of(one).stay_ns -= 5 * length_ns;
-  EXPECT_DOUBLE_EQ(over_executor(*one.harvested, &bubble_record::stay_ns), length_ns);
+  EXPECT_DOUBLE_EQ(per_launched_block(*one.harvested, &bubble_record::stay_ns), length_ns);
   one.harvested->successor.launched = 5;
-  EXPECT_DOUBLE_EQ(over_executor(*one.harvested, &bubble_record::stay_ns), 1.5 * length_ns);
+  EXPECT_DOUBLE_EQ(per_launched_block(*one.harvested, &bubble_record::stay_ns), 1.5 * length_ns);
 }
 
 TEST(account, blocks_that_came_late_are_no_part_of_what_others_missed) {
