@@ -17,6 +17,8 @@ FORWARD, BACKWARD, IDLE, INK = "#9db4c8", "#5f7f9c", "#f3f3f3", "#222222"
 TASKS = ("#e07b39", "#3a9b72", "#8a63c6", "#c9a227", "#c2487b")  # in the order in which they appear
 STEPS_US = [base * 10**power for power in range(7) for base in (1, 2, 5)]
 MAX_TICKS = 10
+WHO = ("alone", "with side work")
+SPANS = ("training", "bubbles", "workers")
 
 
 def threads_of(events):
@@ -105,30 +107,41 @@ class Drawing:
         )
 
 
-def draw(trace, report):
+def chosen(trace, report):
+    """What is drawn of a trace and a report: spans in us from the iteration's beginning, and what stands above."""
     events = trace["traceEvents"]
     tids = {name: tid for tid, name in threads_of(events).items()}
-    iterations = {who: spans_of(events, tids[f"{who}: iterations"]) for who in ("alone", "with side work")}
+    iterations = {who: spans_of(events, tids[f"{who}: iterations"]) for who in WHO}
     if not all(iterations.values()):
         raise ValueError("the trace holds no iteration of each kind")
     bubbles, workers = (spans_of(events, tids[f"with side work: {what}"]) for what in ("bubbles", "workers"))
     shares = [used_share(window, bubbles, workers) for window in iterations["with side work"]]
     median = median_iteration(iterations["with side work"], shares)
-    drawn = {"alone": iterations["alone"][min(median, len(iterations["alone"]) - 1)]}
-    drawn["with side work"] = iterations["with side work"][median]
-    longest_us = max(each["dur"] for each in drawn.values())
-    drawing, colors = Drawing(longest_us), {}
-    title = f"An iteration of a pipeline stage: the one of median use of its idle time, {shares[median]:.0%}"
-    drawing.text(LEFT, 24, title, size=16)
+    rows = {}
+    for who, there in iterations.items():
+        window = there[min(median, len(there) - 1)]
+        rows[who] = {"us": window["dur"]}
+        for what in SPANS:
+            track = tids.get(f"{who}: {what}")
+            rows[who][what] = within(spans_of(events, track), window) if track is not None else []
     clock = "times of CPU threads" if report["time"] == "cpu" else report["machine"].get("gpu") or report["executor"]
-    drawing.text(LEFT, 46, f"{cost(report['training'])}; {clock}", size=13)
-    for row, (who, window) in enumerate(drawn.items()):
+    return {"used_share": shares[median], "cost": cost(report["training"]), "clock": clock, "rows": rows}
+
+
+def draw(what):
+    rows = what["rows"]
+    longest_us = max(row["us"] for row in rows.values())
+    drawing, colors = Drawing(longest_us), {}
+    title = f"An iteration of a pipeline stage: the one of median use of its idle time, {what['used_share']:.0%}"
+    drawing.text(LEFT, 24, title, size=16)
+    drawing.text(LEFT, 46, f"{what['cost']}; {what['clock']}", size=13)
+    for row, (who, spans) in enumerate(rows.items()):
         drawing.text(LEFT - 10, TOP + row * (BAR + GAP) + BAR / 2 + 4, who, "end")
-        for span in within(spans_of(events, tids[f"{who}: bubbles"]), window):
+        for span in spans["bubbles"]:
             drawing.bar(row, span, IDLE)
-        for span in within(spans_of(events, tids[f"{who}: training"]), window):
+        for span in spans["training"]:
             drawing.bar(row, span, FORWARD if span[2].startswith("forward") else BACKWARD)
-        for span in within(workers, window) if row else ():
+        for span in spans["workers"]:
             drawing.bar(row, span, colors.setdefault(span[2], TASKS[len(colors) % len(TASKS)]), 6)
     bottom = TOP + 2 * (BAR + GAP)
     drawing.axis(longest_us, bottom)
@@ -145,7 +158,7 @@ def main():
     given = parser.parse_args()
     try:
         with open(given.trace, encoding="utf-8") as trace, open(given.report, encoding="utf-8") as report:
-            picture = draw(json.load(trace), json.load(report))
+            picture = draw(chosen(json.load(trace), json.load(report)))
         with open(given.picture, "w", encoding="utf-8") as file:
             file.write(picture)
     except (OSError, ValueError, KeyError) as why:

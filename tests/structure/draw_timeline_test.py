@@ -44,7 +44,7 @@ def report(slowdown_pct, ci95_pct):
 
 class timelines(unittest.TestCase):
     def drawn(self, workers=("pagerank",), slowdown=(0.5, [-0.1, 1.1]), **shape):
-        return ET.fromstring(draw_timeline.draw(trace(workers, **shape), report(*slowdown)))
+        return ET.fromstring(draw_timeline.draw(draw_timeline.chosen(trace(workers, **shape), report(*slowdown))))
 
     def texts(self, picture):
         return [each.text for each in picture.iter(f"{SVG}text")]

@@ -5,10 +5,16 @@ Each table is followed by its plot, ![caption](figures/NAME.svg). A row is a row
 colour; two figures in a cell are the ends of a bar. Nothing is drawn that the table does not say."""
 
 import html
+import json
 import math
+import pathlib
 import re
+import sys
 
 import figures
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import draw_timeline  # noqa: E402
 
 PLOT = re.compile(r"((?:^\|.*\n)+)\n!\[([^\]]*)\]\((figures/\w+\.svg)\)$", re.MULTILINE)
 WIDTH, LEFT, RIGHT, TOP, ROW, DOT = 860, 300, 40, 62, 24, 5
@@ -78,3 +84,6 @@ def plots_of(page):
     """The plots that a page shows: the file, and what should be in it."""
     for table, caption, file in PLOT.findall(page.read_text(encoding="utf-8")):
         yield page.parent / file, drawn(caption, table)
+    record = page.parent / "docs/results/timeline.json"
+    if page.name == "README.md" and record.is_file():
+        yield page.parent / "docs/timeline.svg", draw_timeline.draw(json.loads(record.read_bytes())["drawn"])

@@ -2,12 +2,18 @@
 """Sections about what the bubbles of a schedule that `lull harvest` replays bring. n is `training.pairs` of a report,
 its interval `training.ci95_pct`."""
 
+import json
 import pathlib
+import sys
+import tempfile
 
 from lab import ROOT
 from lab.process import run_lull
 from lab.record import paired
 from lab.section import section
+
+sys.path.append(f"{ROOT}/scripts")
+import draw_timeline  # noqa: E402
 
 # Forward times that make the longest bubble of 1F1B, stage 0 of 4 with 8 micro-batches, about as long as named: after
 # its warm-up stage 0 waits 6 forward times for its first backward.
@@ -38,6 +44,19 @@ def harvest(build):
             row = in_bubbles(build, longest, f"--mode {mode} --pairs 5", [TASKS["pagerank"]], 200)
             rows.append({"longest_bubble": longest, "mode": mode, **row})
     return rows
+
+
+@section("timeline", None, seconds=40)
+def timeline(build):
+    """PageRank in a replayed stage, and the iteration of it that README's picture shows."""
+    words = ["harvest", "--task", "pagerank", "--verify"]
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder) / "harvest.trace.json"
+        runs = [run_lull(build, [*words, "--trace", str(trace)], 200) for _ in range(2)]
+        found = {"rows": [paired(["lull", *words], *runs)]}
+        if report := runs[1].get("report"):
+            found["drawn"] = draw_timeline.chosen(json.loads(trace.read_text(encoding="utf-8")), report)
+        return found
 
 
 @section("tasks", None, seconds=100)
