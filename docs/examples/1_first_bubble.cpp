@@ -29,11 +29,9 @@ int main() {
     trainer.synchronize();
   }
   bool const done = job.wait(60s);
+  if (!done) job.cancel();
+  job.wait(60s);  // no block may be inside when `sink` goes
   // [/bubble]
-  if (!done) {
-    job.cancel();  // its array goes before the runtime does
-    job.wait(60s);
-  }
 
   lull::runtime_counts const counts = side.counts();
   lull::job_progress const end = job.progress();
