@@ -14,11 +14,11 @@
 
 namespace lull {
 
-/// The default of `runtime_options::min_bubble`. A worker costs the training stream two edges and takes some
+/// The default of `runtime_tuning::min_bubble`. A worker costs the training stream two edges and takes some
 /// microseconds to start, so a shorter bubble is not worth it.
 inline constexpr std::chrono::nanoseconds default_min_bubble = std::chrono::microseconds{30};
 
-/// The default of `runtime_options::rest_before_close`: workers stop claiming this long before the expected close.
+/// The default of `runtime_tuning::rest_before_close`: workers stop claiming this long before the expected close.
 inline constexpr std::chrono::nanoseconds default_rest_before_close = std::chrono::microseconds{10};
 
 /// The place of a bubble in the training step. The runtime keeps a history for each site.
@@ -139,10 +139,12 @@ struct worker_report {
 struct bubble_report {
   std::uint32_t gate = 0;
   std::string site;
-  std::chrono::nanoseconds length{0};  // zero: not known
-  std::int64_t opened_ns = 0;          // on the machine's clock
-  std::optional<bool> host_ahead;      // the close was enqueued before the bubble opened; none: not known
-  bool armed = false;                  // its workers were enqueued before it opened
+  /// Until the first block saw the close; without a worker by timing events; in a captured graph by its edges. Zero:
+  /// not known.
+  std::chrono::nanoseconds length{0};
+  std::int64_t opened_ns = 0;      // on the machine's clock
+  std::optional<bool> host_ahead;  // the close was enqueued before the bubble opened; none: not known
+  bool armed = false;              // its workers were enqueued before it opened
   /// How long workers waited on the device before the opening, by the host's clock; none: not known, or none waited
   /// there, as with one connection.
   std::optional<std::chrono::nanoseconds> waited{};

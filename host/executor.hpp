@@ -23,10 +23,6 @@ namespace lull {
 
 enum class executor_kind { threads, cuda };
 
-/// What writes a closing edge on a GPU. A kernel needs a place on an SM and takes effect later; it exists for
-/// comparison.
-enum class edge_setter { memory_operation, kernel };
-
 /// A stream of the trainer: a cudaStream_t, or a threads_stream*.
 using stream_handle = void*;
 
@@ -264,31 +260,17 @@ class bubble_graphs {
   virtual bool graph_workers_done() = 0;
 };
 
-/// Side work as ordinary code, for baselines. Enqueue only.
-class plain_streams {
- public:
-  virtual ~plain_streams() = default;
-
-  /// Returns a stream of the lowest priority that may use every processor.
-  virtual stream_handle plain_stream() = 0;
-  /// Enqueues one phase, a chunk a block. Copies `functor`.
-  virtual void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                           chunk const& items, std::uint32_t grain) = 0;
-  /// Enqueues `advance` for the phase `ended`, if it has a value. After that, the enqueued code stores the task's
-  /// extent of phase `next` in the mapped word `extent`.
-  virtual void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                             std::optional<position> ended, position next, mapped_memory extent) = 0;
-  /// Blocks until the stream is done.
-  virtual void synchronize(stream_handle stream) = 0;
-};
-
 /// Runs workers and edges on a machine. `cuda` and `threads` implement it. Calls that are *enqueue only* do not block,
 /// allocate or synchronise; any thread may make them, one at a time for a stream. The others are for set-up and for
 /// Lull's own threads. They wait only for Lull's own work, unless their comment says otherwise.
-class executor : public device_memory, public bubble_streams, public bubble_graphs, public plain_streams {
+class executor : public device_memory, public bubble_streams, public bubble_graphs {
  public:
   virtual executor_kind kind() const noexcept = 0;
   virtual placement place() const = 0;
+  /// Returns the executor's own stream, of the lowest priority, for programs without a trainer.
+  virtual stream_handle own_stream() = 0;
+  /// Blocks until the stream is done.
+  virtual void synchronize(stream_handle stream) = 0;
 
   /// Makes the calling thread work on this device, in a mode that spoils no capture. Each of Lull's threads calls it
   /// first. A trainer's thread calls it when it enters one of our calls, and `restore_thread` when it leaves.
@@ -310,6 +292,9 @@ class executor : public device_memory, public bubble_streams, public bubble_grap
   virtual bool is_lost() noexcept = 0;
   /// Returns whether all workers launched so far have left, except those of graphs.
   virtual bool workers_done() = 0;
+  /// Frees what jobs that are over have left on the machine for workers that had not ended. May wait for the driver,
+  /// not for a stream.
+  virtual void free_leftovers() {}
 };
 
 /// Makes the calling thread work on the executor's device for its lifetime.
@@ -335,8 +320,7 @@ struct executor_options {
   std::size_t reserve_bytes = 0;       // of the device's memory, left free for the trainer
   int processors = 0;                  // cap on those for workers; 0: all that are not reserved
   int team_width = 1;                  // threads of a block on the threads executor
-  edge_setter closes = edge_setter::memory_operation;
-  bool green_context = true;  // false: reserve SMs by their id, as where green contexts do not work
+  bool green_context = true;           // false: reserve SMs by their id, as where green contexts do not work
 };
 
 /// Makes an executor. Throws usage_error, with the reason, if this build or machine does not have what `kind` asks for.

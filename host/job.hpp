@@ -62,11 +62,11 @@ struct job_progress {
 class job;
 
 namespace detail {
-class job_record;
+class job_core;
 /// Returns a handle of a job that no runtime keeps.
-job handle_of(std::shared_ptr<job_record> state);
+job handle_of(std::shared_ptr<job_core> state);
 /// Returns the state of a handle that is not empty.
-job_record& state_of(job const& handle);
+job_core& state_of(job const& handle);
 }  // namespace detail
 
 /// A handle of a submitted side task; copies are the same job. Thread-safe. `wait` and `hold` block, and `feed` blocks
@@ -106,11 +106,11 @@ class job {
 
  private:
   friend class runtime;
-  friend job detail::handle_of(std::shared_ptr<detail::job_record> state);
-  friend detail::job_record& detail::state_of(job const& handle);
-  explicit job(std::shared_ptr<detail::job_record> state) : state_(std::move(state)) {}
+  friend job detail::handle_of(std::shared_ptr<detail::job_core> state);
+  friend detail::job_core& detail::state_of(job const& handle);
+  explicit job(std::shared_ptr<detail::job_core> state) : state_(std::move(state)) {}
 
-  std::shared_ptr<detail::job_record> state_;
+  std::shared_ptr<detail::job_core> state_;
 };
 
 }  // namespace lull

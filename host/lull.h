@@ -100,7 +100,8 @@ typedef enum lull_mode {
 } lull_mode;
 
 typedef enum lull_launch { LULL_LAUNCH_AT_CLOSE = 0, LULL_LAUNCH_AT_OPEN = 1 } lull_launch;
-/* One line, from any thread, also from inside lull_open, lull_close and lull_destroy; must not call Lull. */
+/* One line, on a thread of Lull's that nothing waits for; the last lines come from the thread that is in lull_destroy,
+   and one may come from lull_create. Must not call Lull. */
 typedef void (*lull_log)(void* context, char const* line);
 
 /* How Lull treats a bubble. Not stable: the next version may have other fields, and its own choice is good for most

@@ -47,7 +47,8 @@ inline constexpr std::chrono::nanoseconds max_rest_before_close = std::chrono::m
 struct runtime_tuning {
   launch_time launch = launch_time::at_close;
   /// How long before its bubble a worker may be enqueued, to wait for it on the device; at most `max_armed_ahead`.
-  /// None: as long as each site needs, usually a millisecond, and at once where nothing is known. 0: not before the
+  /// None: as long as each site needs, at most a sixteenth of the time since the bubble before, or 0.2 ms if that is
+  /// more; with the close where nothing is known. 0: not before the
   /// bubble is open. While a worker waits, each kernel of the trainer may start a microsecond later
   /// (docs/decisions/armed-late.md).
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
@@ -156,15 +157,16 @@ class runtime_memory {
 /// One runtime of a process harvests a CUDA device at a time: while it lives, making another with mode `on` throws
 /// usage_error. Any number may observe beside it, or be off. At most 16 streams are harvested at a time, and 1,024
 /// captured graphs with 8 task types; what is beyond is counted and left alone (docs/6-limits.md). Thread-safe. `open`,
-/// `close` and `bubble` only enqueue: they do not block or synchronise. They allocate only in the first bubble of a
-/// site and under capture. The first bubble of each captured graph also blocks for a small copy to the machine. An
+/// `close` and `bubble` only enqueue: they do not synchronise, and do not block, but for a small copy to the machine in
+/// the first bubble of each captured graph. They allocate only in the first bubble of a site and under capture. An
 /// error of the machine inside them turns the runtime off and is logged; it is never thrown into the trainer.
 class runtime {
  public:
   explicit runtime(runtime_options options = {});
   /// Uses the given executor: for tests, and for a program's own executors.
   runtime(std::unique_ptr<lull::executor> executor, runtime_options options);
-  /// Cancels all jobs and waits until no block is inside them, at most a lease and a second.
+  /// Cancels all jobs and waits until no block is inside them, at most a lease and a second. What a block may still use
+  /// after that stays allocated.
   ~runtime();
   runtime(runtime const&) = delete;
   runtime& operator=(runtime const&) = delete;
@@ -216,11 +218,11 @@ class runtime {
   /// Returns why the mode is `off`: "LULL=off", what was found at the start, or the error that turned it off. Empty:
   /// it is not off, or the program asked for that.
   std::string why_off() const;
-  /// Returns whether a job is ready for a bubble on this stream now.
+  /// Returns whether a job is ready for a bubble on this stream now. Does not block.
   bool ready(stream_handle stream);
   runtime_counts counts() const;
-  /// Returns a summary of all bubbles measured so far, taken or not, and of the steps; host/report/bubble_writers.hpp
-  /// writes it.
+  /// Returns a summary of all bubbles measured so far, taken or not, and of the steps. Include
+  /// host/report/bubble_summary.hpp; host/report/bubble_writers.hpp writes it.
   bubble_summary summary() const;
   /// Returns the bubbles measured since the last call, oldest first. The latest `max_reports` are kept; `summary` has
   /// all.

@@ -27,6 +27,7 @@
 #include <lull/bench/guarded.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/measure/cuda/timed_stream.hpp>
+#include <lull/host/measure/plain_kernels.hpp>
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/task_request.hpp>
@@ -47,7 +48,8 @@ class plain_run {
   plain_run(executor& executor, job_description const& what)
       : executor_(executor),
         what_(what),
-        stream_(executor.plain_stream()),
+        stream_(executor.own_stream()),
+        kernels_(make_plain_kernels(executor, what.type.cuda)),
         word_(executor.map(sizeof(std::uint64_t))) {}
   ~plain_run() { executor_.unmap(word_, sizeof(std::uint64_t)); }
 
@@ -64,8 +66,8 @@ class plain_run {
     return stream_timer{}.ms(stream, [&] {
       std::optional<position> ended;
       for (phase const& each : phases_) {
-        if (advances) executor_.plain_between(stream_, what_.type.cuda, what_.functor, ended, each.at, {});
-        executor_.plain_phase(stream_, what_.type.cuda, what_.functor, {each.at, 0, each.items}, what_.grain);
+        if (advances) kernels_->between(what_.functor, ended, each.at, {});
+        kernels_->phase(what_.functor, {each.at, 0, each.items}, what_.grain);
         ended = each.at;
       }
     });
@@ -76,13 +78,13 @@ class plain_run {
     std::vector<phase> found;
     std::optional<position> ended;
     for (position next;;) {
-      executor_.plain_between(stream_, what_.type.cuda, what_.functor, ended, next, word_);
+      kernels_->between(what_.functor, ended, next, word_);
       executor_.synchronize(stream_);
       std::uint64_t const items = executor_.load_mapped(word_.host);
       if (items == finished) return found;
       if (items == starved) throw std::runtime_error{"the task waits for input"};
       found.push_back({next, items});
-      executor_.plain_phase(stream_, what_.type.cuda, what_.functor, {next, 0, items}, what_.grain);
+      kernels_->phase(what_.functor, {next, 0, items}, what_.grain);
       ended = next;
       next = next.step + 1 < what_.type.cuda.shape.steps ? position{next.round, next.step + 1}
                                                          : position{next.round + 1, 0};
@@ -92,6 +94,7 @@ class plain_run {
   executor& executor_;
   job_description const& what_;
   stream_handle stream_;
+  std::unique_ptr<plain_kernels> kernels_;
   mapped_memory word_;
   std::vector<phase> phases_;
 };

@@ -34,6 +34,8 @@ constexpr int runs = 9;
 /// Microseconds from the opening edge to the last block out, of a job by itself.
 class uninterrupted {
  public:
+  uninterrupted() : executor_(make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true})) {}
+
   double us_of(job_description const& what) {
     solo_run const done = run_to_end(what, *executor_);
     if (!done.finished) throw std::runtime_error{"the job did not finish"};
@@ -43,8 +45,7 @@ class uninterrupted {
   std::uint64_t blocks_of(job_description const& what) { return executor_->load(what.type.cuda, 0).blocks; }
 
  private:
-  std::unique_ptr<lull::executor> executor_ =
-      make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true});
+  std::unique_ptr<lull::executor> executor_;
 };
 
 struct figures {

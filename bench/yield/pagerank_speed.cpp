@@ -18,6 +18,7 @@
 #include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
+#include <lull/host/measure/plain_kernels.hpp>
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/runtime.hpp>
 
@@ -30,7 +31,8 @@ using namespace std::chrono_literals;
 /// waits. With `each`, (steps,), those of each phase's kernel alone go there; the whole is then longer.
 double plain_ms(executor& executor, job_description const& what, std::uint64_t sweeps,
                 std::vector<double>* each = nullptr) {
-  auto* const stream = static_cast<cudaStream_t>(executor.plain_stream());
+  auto* const stream = static_cast<cudaStream_t>(executor.own_stream());
+  auto const kernels = make_plain_kernels(executor, what.type.cuda);
   mapped_memory const word = executor.map(sizeof(std::uint64_t));
   std::uint32_t const steps = what.type.cuda.shape.steps;
   cuda_event begin;
@@ -44,13 +46,13 @@ double plain_ms(executor& executor, job_description const& what, std::uint64_t s
     if (round == 2) LULL_CUDA(cudaEventRecord(begin.get(), stream));
     for (std::uint32_t step = 0; step < steps; ++step) {
       position const at{round, step};
-      executor.plain_between(stream, what.type.cuda, what.functor, ended, at, round < 2 ? word : mapped_memory{});
+      kernels->between(what.functor, ended, at, round < 2 ? word : mapped_memory{});
       if (round < 2) {
         executor.synchronize(stream);
         items[step] = executor.load_mapped(word.host);
       }
       if (each != nullptr) LULL_CUDA(cudaEventRecord(before[step].get(), stream));
-      executor.plain_phase(stream, what.type.cuda, what.functor, {at, 0, items[step]}, what.grain);
+      kernels->phase(what.functor, {at, 0, items[step]}, what.grain);
       if (each != nullptr) LULL_CUDA(cudaEventRecord(behind[step].get(), stream));
       ended = at;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 #include <benchmark/benchmark.h>
 
 #include <lull/host/array.hpp>
+#include <lull/host/measure/plain_kernels.hpp>
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tasks/synthetic.hpp>
@@ -36,13 +38,14 @@ constexpr std::size_t min_sites = 4;
 class trainer_host {
  public:
   trainer_host(executor_kind kind, std::size_t sites)
-      : kind_(kind),
-        side_({.executor = {.kind = kind, .processors = kind == executor_kind::threads ? 1 : 0},
+      : side_({.executor = {.kind = kind, .processors = kind == executor_kind::threads ? 1 : 0},
                .tasks = {type_of<compute_task>()}}),
         sink_(executor_of(side_), 1),
         inside_(describe(compute_task{sink_.data(), 1, 1, fma})),
+        kernels_(make_plain_kernels(executor_of(side_),
+                                    kind == executor_kind::cuda ? inside_.type.cuda : inside_.type.threads)),
         work_(side_.submit(compute_task{sink_.data(), std::uint64_t{1} << 38, 1, 32}, "compute")),
-        stream_(executor_of(side_).plain_stream()) {
+        stream_(executor_of(side_).own_stream()) {
     for (std::size_t i = 0; i < sites; ++i) names_.push_back("stage 3, micro-batch " + std::to_string(i) + ", receive");
     std::shuffle(names_.begin(), names_.end(), std::mt19937_64{1});
     while (!side_.ready(stream_)) std::this_thread::yield();
@@ -69,8 +72,7 @@ class trainer_host {
     auto const opens = watch::now();
     bubble_id const id = side_.open(stream_, site{name});
     auto const opened = watch::now();
-    worker_kernel const& kernel = kind_ == executor_kind::cuda ? inside_.type.cuda : inside_.type.threads;
-    executor_of(side_).plain_phase(stream_, kernel, inside_.functor, {{}, 0, 1}, 1);
+    kernels_->phase(inside_.functor, {{}, 0, 1}, 1);
     auto const closes = watch::now();
     side_.close(id, stream_);
     auto const closed = watch::now();
@@ -87,10 +89,10 @@ class trainer_host {
     }
   }
 
-  executor_kind const kind_;
   runtime side_;
   device_array<float> sink_;
   job_description const inside_;
+  std::unique_ptr<plain_kernels> const kernels_;
   job work_;
   stream_handle const stream_;
   std::vector<std::string> names_;

@@ -25,7 +25,6 @@ struct options {
   bool others = false;  // graphs hold workers of further task types
   int bubbles = 0;      // of each treatment; 0: as the plan says
   bench::work_settings work;
-  edge_setter closes = edge_setter::memory_operation;
   launch_time launch = launch_time::at_close;
   std::optional<std::chrono::nanoseconds> armed_ahead = {};
 };
@@ -79,12 +78,11 @@ std::vector<task_type> types_of(bench::work_kind task, options const& with) {
 }
 
 void measure(benchmark::State& state, plan const& what, options const& with) {
-  runtime_options on{
-      .executor = {.kind = executor_kind::cuda, .reserved_groups = with.reserved_groups, .closes = with.closes},
-      .mode = runtime_mode::on,
-      .tasks = types_of(what.task, with),
-      .log = bench::log_line,
-      .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead, .close = what.close}};
+  runtime_options on{.executor = {.kind = executor_kind::cuda, .reserved_groups = with.reserved_groups},
+                     .mode = runtime_mode::on,
+                     .tasks = types_of(what.task, with),
+                     .log = bench::log_line,
+                     .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead, .close = what.close}};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
@@ -172,13 +170,6 @@ void add_options(CLI::App& app, options& with) {
   app.add_option("--leave", with.work.leave, "how their tiles are left")
       ->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
-  app.add_option_function<std::string>(
-         "--setter",
-         [&with](std::string const& setter) {
-           with.closes = setter == "kernel" ? edge_setter::kernel : edge_setter::memory_operation;
-         },
-         "of the closing edge")
-      ->check(CLI::IsMember({"kernel", "memory_operation"}));
   app.add_option_function<std::string>(
          "--launch",
          [&with](std::string const& launch) {

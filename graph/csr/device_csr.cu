@@ -46,7 +46,7 @@ class device_pass {
 
   device_pass(executor& executor, stream_handle stream)
       : executor_(executor),
-        stream_(static_cast<cudaStream_t>(stream != nullptr ? stream : executor.plain_stream())),
+        stream_(static_cast<cudaStream_t>(stream != nullptr ? stream : executor.own_stream())),
         allocator_(*this) {}
   ~device_pass() {
     while (cudaStreamQuery(stream_) == cudaErrorNotReady) pause();  // after an error kernels may still be under way

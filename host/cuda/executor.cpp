@@ -28,10 +28,9 @@ constexpr int trainer_blocks_inside = 16;
 constexpr int threads_per_sm = 1024;
 
 // Measured on an H200 (docs/decisions/closing.md): the time from the first sight of a close to the first block of the
-// next kernel, for each kind of closing edge, less two steps, because a late block costs a wave; and the time of a
+// next kernel, less two steps, because a late block costs a wave; and the time of a
 // stream's wait for a word that already holds the value.
-constexpr std::chrono::nanoseconds gap_behind_memory_operation{600};
-constexpr std::chrono::nanoseconds gap_behind_kernel{300};
+constexpr std::chrono::nanoseconds gap_after_close{600};
 constexpr std::chrono::nanoseconds step{240};
 constexpr std::size_t max_steps = 15;
 
@@ -41,7 +40,8 @@ constexpr std::uint64_t max_wait_ns = 50'000;
 
 cudaStream_t stream_of(stream_handle stream) { return static_cast<cudaStream_t>(stream); }
 
-void launch_plain(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream, void** arguments) {
+void launch_worker(void const* kernel, unsigned blocks, team_shape const& shape, cudaStream_t stream,
+                   void** arguments) {
   LULL_CUDA(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(shape.threads)), arguments,
                              shape.shared_bytes, stream));
 }
@@ -74,10 +74,9 @@ cuda_executor::cuda_executor(executor_options const& options)
       solo_(options.solo),
       green_context_(options.green_context),
       place_(device_, options.reserved_groups, options.processors, options.green_context),
-      closes_(options.closes),
       memory_(device_, options.memory_limit_bytes, options.reserve_bytes),
       control_(priorities().highest),
-      plain_(priorities().lowest),
+      own_(priorities().lowest),
       inside_(static_cast<std::uint32_t*>(memory_.allocate(sm_ids * sizeof(std::uint32_t)))),
       relay_(memory_.allocate(detail::relay_bytes())) {
   detail::load_kernels(control_.get());
@@ -93,7 +92,7 @@ cuda_executor::~cuda_executor() {
     memory_.release(relay_);
     memory_.release(inside_);
     control_ = {};
-    plain_ = {};
+    own_ = {};
   });
 }
 
@@ -150,18 +149,11 @@ worker_grid cuda_executor::load(worker_kernel const& kernel, int blocks_per_proc
     return {.blocks = 1};
   }
   if (loaded_.contains(kernel.resident)) return choose(kernel, blocks_per_processor);
-  for (void const* each : {kernel.resident, kernel.phase, kernel.between}) {
-    void const* const code = detail::launchable(kernel, each);
-    // A kernel that needs another split of shared memory and L1 cannot run next to the worker; 50 % suits all.
-    LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
-    // Required above 48 KiB; the kernel's static shared memory counts, too.
-    LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(kernel.shape.shared_bytes)));
-  }
+  void const* const code = detail::launchable(kernel, kernel.resident);
+  detail::prepare_code(code, kernel.shape);
   worker_params nowhere;
   void* arguments[] = {&nowhere};
-  void const* const code = detail::launchable(kernel, kernel.resident);
-  launch_plain(code, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
+  launch_worker(code, 1, kernel.shape, place_.stream(), arguments);  // the first launch loads the code
   loaded_.insert(kernel.resident);
   return choose(kernel, blocks_per_processor);
 }
@@ -206,11 +198,7 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
                                closing how) {
   std::array<CUstreamBatchMemOpParams, 1 + max_steps> all{};
   unsigned count = 0;
-  if (closes_ == edge_setter::kernel) {
-    detail::launch_close_edge(stream_of(stream), gate.line, value);
-  } else {
-    all[count++] = writing(&gate.line->value, value);
-  }
+  all[count++] = writing(&gate.line->value, value);
   // Waits for values that are there already: each takes one step of time.
   for (auto left = how.longer; left.count() > 0 && count < all.size(); left -= step) {
     auto& wait = all[count++].waitValue;
@@ -219,13 +207,9 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
     wait.value = 0;
     wait.flags = CU_STREAM_WAIT_VALUE_EQ;
   }
-  if (count != 0) LULL_DRIVER(driver().memory_operations(stream_of(stream), count, all.data(), 0));
+  LULL_DRIVER(driver().memory_operations(stream_of(stream), count, all.data(), 0));
   if (how.waits) detail::launch_await_leaving(stream_of(stream), gate.line, max_wait_ns);
   if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed(), stream_of(stream)));
-}
-
-std::chrono::nanoseconds cuda_executor::launch_gap() const noexcept {
-  return closes_ == edge_setter::kernel ? gap_behind_kernel : gap_behind_memory_operation;
 }
 
 void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid, worker_params const& params,
@@ -246,10 +230,12 @@ void cuda_executor::launch(worker_kernel const& kernel, worker_grid const& grid,
   if (kernel.conducts) {
     conductor_->launch(place_.stream(), with);
   } else {
-    launch_plain(grid.code, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
+    launch_worker(grid.code, static_cast<unsigned>(grid.blocks), kernel.shape, place_.stream(), arguments);
   }
   if (mark != nullptr) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark*>(mark)->left(), place_.stream()));
 }
+
+std::chrono::nanoseconds cuda_executor::launch_gap() const noexcept { return gap_after_close; }
 
 std::optional<std::uint64_t> cuda_executor::capture_of(stream_handle stream) {
   auto const found = detail::graph_under_capture(stream_of(stream));
@@ -289,23 +275,6 @@ void cuda_executor::capture_close(stream_handle stream, gate_ref gate, std::uint
 
 void cuda_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) {
   detail::keep_with(detail::graph_under_capture(stream_of(stream)).value(), std::move(what));
-}
-
-void cuda_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                                chunk const& items, std::uint32_t grain) {
-  if (items.size() == 0) return;
-  void* arguments[] = {const_cast<functor_bytes*>(&functor), const_cast<chunk*>(&items), &grain};
-  launch_plain(detail::launchable(kernel, kernel.phase), static_cast<unsigned>((items.size() + grain - 1) / grain),
-               kernel.shape, stream_of(stream), arguments);
-}
-
-void cuda_executor::plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                                  std::optional<position> ended, position next, mapped_memory extent) {
-  bool advances = ended.has_value();
-  position last = ended.value_or(position{});
-  std::uint64_t* word = static_cast<std::uint64_t*>(extent.device);
-  void* arguments[] = {const_cast<functor_bytes*>(&functor), &advances, &last, &next, &word};
-  launch_plain(detail::launchable(kernel, kernel.between), 1, kernel.shape, stream_of(stream), arguments);
 }
 
 void cuda_executor::synchronize(stream_handle stream) { LULL_CUDA(cudaStreamSynchronize(stream_of(stream))); }

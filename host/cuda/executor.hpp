@@ -67,11 +67,7 @@ class cuda_executor final : public executor {
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
                      captured_opening opened) override;
   void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override;
-  stream_handle plain_stream() override { return plain_.get(); }
-  void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
-                   std::uint32_t grain) override;
-  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                     std::optional<position> ended, position next, mapped_memory extent) override;
+  stream_handle own_stream() override { return own_.get(); }
   void synchronize(stream_handle stream) override;
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
   bool passed(gate_line const& seen, std::uint32_t value) const noexcept override { return seen.value == value; }
@@ -91,10 +87,10 @@ class cuda_executor final : public executor {
   cudaStream_t capture_stream();
   /// Returns what the conductors of gated graphs tell each other.
   void* relay() const noexcept { return relay_; }
-  /// Keeps `what` until all workers that are enqueued now have ended. Freeing executables may take long, so free_buried
-  /// does it, off the trainer's path, and the executor's destructor.
+  /// Keeps `what` until all workers that are enqueued now have ended. Freeing executables may take long, so
+  /// free_leftovers does it, off the trainer's path, and the executor's destructor.
   void bury(std::shared_ptr<void const> what) noexcept;
-  void free_buried();
+  void free_leftovers() override;
 
  private:
   struct buried {
@@ -109,10 +105,9 @@ class cuda_executor final : public executor {
   bool const solo_;
   bool const green_context_;
   worker_place place_;
-  edge_setter const closes_;
   cuda_memory memory_;
   cuda_stream control_;
-  cuda_stream plain_;
+  cuda_stream own_;
   std::uint32_t* inside_;         // (1024,) worker blocks now on each SM id
   std::mutex loaded_mutex_;       // guards all that follows
   std::set<void const*> loaded_;  // kernels

@@ -56,7 +56,7 @@ void cuda_executor::bury(std::shared_ptr<void const> what) noexcept {
   }
 }
 
-void cuda_executor::free_buried() {
+void cuda_executor::free_leftovers() {
   cuda_device_guard const here{device_};
   std::vector<buried> gone;  // destroyed under no lock, so that other threads can bury meanwhile
   std::lock_guard const lock{buried_mutex_};

@@ -25,4 +25,13 @@ inline void const* launchable(worker_kernel const& kernel, void const* code) {
   return handle;
 }
 
+/// Lets a worker's code use its shared memory, next to a trainer's kernels. Throws cuda_error.
+inline void prepare_code(void const* code, team_shape const& shape) {
+  // A kernel that needs another split of shared memory and L1 cannot run next to the worker; 50 % suits all.
+  LULL_CUDA(cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
+  // Required above 48 KiB; the kernel's static shared memory counts, too.
+  LULL_CUDA(
+      cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)));
+}
+
 }  // namespace lull::detail

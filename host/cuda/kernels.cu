@@ -19,11 +19,6 @@ __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64
   if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
 }
 
-__global__ void close_edge_kernel(gate_line* line, std::uint32_t value) {
-  // relaxed, system scope: like the memory operation that may be used instead
-  if (line != nullptr) cuda_world::store<order::relaxed, scope::system>(line->value, value);
-}
-
 __global__ void await_leaving_kernel(gate_line* line, std::uint64_t max_ns) {
   if (line != nullptr) await_leaving<cuda_world>(*line, max_ns);
 }
@@ -73,11 +68,6 @@ void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, s
   launch_one_thread(reinterpret_cast<void const*>(&open_edge_kernel), stream, arguments);
 }
 
-void launch_close_edge(cudaStream_t stream, gate_line* line, std::uint32_t value) {
-  void* arguments[] = {&line, &value};
-  launch_one_thread(reinterpret_cast<void const*>(&close_edge_kernel), stream, arguments);
-}
-
 void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t max_ns) {
   void* arguments[] = {&line, &max_ns};
   launch_one_thread(reinterpret_cast<void const*>(&await_leaving_kernel), stream, arguments);
@@ -102,12 +92,11 @@ void const* close_captured_edge() noexcept { return reinterpret_cast<void const*
 void load_kernels(cudaStream_t stream) {
   for (void const* kernel :
        {reinterpret_cast<void const*>(&open_edge_kernel), reinterpret_cast<void const*>(&exchange_kernel),
-        reinterpret_cast<void const*>(&close_edge_kernel), reinterpret_cast<void const*>(&await_leaving_kernel),
-        reinterpret_cast<void const*>(&keep_off_kernel), open_captured_edge(), close_captured_edge()}) {
+        reinterpret_cast<void const*>(&await_leaving_kernel), reinterpret_cast<void const*>(&keep_off_kernel),
+        open_captured_edge(), close_captured_edge()}) {
     LULL_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
   }
   launch_open_edge(stream, {}, 0, 0);
-  launch_close_edge(stream, nullptr, 0);
   launch_await_leaving(stream, nullptr, 0);
   launch_keep_off(stream, {});
   launch_exchange(stream, nullptr, {}, 0, nullptr, 0);

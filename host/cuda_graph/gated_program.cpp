@@ -110,7 +110,7 @@ gated_program::conducted::~conducted() {
 
 gated_program::gated_program(cuda_executor& executor, graph_task const& work)
     : executor_(executor), work_(checked(work)), conducted_(std::make_shared<conducted>(executor)) {
-  executor.free_buried();
+  executor.free_leftovers();
   cudaGraph_t whole{};
   LULL_CUDA(cudaGraphClone(&whole, work_.graph));
   conducted_->whole.reset(whole);

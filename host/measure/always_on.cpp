@@ -14,15 +14,14 @@ always_on::always_on(executor& executor, task_owner& owner, results_kept kept)
       same_(executor),
       job_(owner.describe()),
       kernel_(executor.kind() == executor_kind::cuda ? job_.type.cuda : job_.type.threads),
+      plain_(make_plain_kernels(executor, kernel_)),
       extents_(executor, kernel_.shape.steps),
-      sizes_(kernel_.shape.steps) {
-  executor_.load(kernel_, job_.blocks_per_processor);
-}
+      sizes_(kernel_.shape.steps) {}
 
 always_on::~always_on() {
   wanted_ = false;
   if (working_.valid()) working_.wait();
-  executor_.synchronize(executor_.plain_stream());
+  executor_.synchronize(executor_.own_stream());
 }
 
 void always_on::resume() {
@@ -31,7 +30,7 @@ void always_on::resume() {
   working_ = std::async(std::launch::async, [this] {
     executor_.adopt_thread();
     while (wanted_) one_round();
-    executor_.synchronize(executor_.plain_stream());
+    executor_.synchronize(executor_.own_stream());
   });
 }
 
@@ -43,14 +42,14 @@ void always_on::pause() {
 bool always_on::finish(stop_question const& stop) {
   pause();
   while (!over_ && !stop({&done_, 1})) one_round();  // the result of one that has just ended stands
-  executor_.synchronize(executor_.plain_stream());
+  executor_.synchronize(executor_.own_stream());
   done_.finished = over_;
   return over_;
 }
 
 /// Ends the phase before `at`, if there was one, and asks for the size of the one at `at`.
 void always_on::ask(position at) {
-  executor_.plain_between(executor_.plain_stream(), kernel_, job_.functor, at_, at, word(at.step));
+  plain_->between(job_.functor, at_, at, word(at.step));
   at_ = at;
 }
 
@@ -62,7 +61,7 @@ void always_on::one_round() {
     at_.reset();
     rounds_ = 0;
   }
-  stream_handle const stream = executor_.plain_stream();
+  stream_handle const stream = executor_.own_stream();
   bool const learning = rounds_++ < 2;
   ask({at_ ? at_->round + 1 : 0, 0});
   executor_.synchronize(stream);
@@ -84,7 +83,7 @@ void always_on::one_round() {
       throw usage_error{"job '" + job_.name +
                         "': mode naive cannot run a task whose phases change their size: use mode lull"};
     }
-    if (size != 0) executor_.plain_phase(stream, kernel_, job_.functor, {*at_, 0, size}, job_.grain);
+    if (size != 0) plain_->phase(job_.functor, {*at_, 0, size}, job_.grain);
     done_.items += size;
     done_.chunks += (size + job_.grain - 1) / job_.grain;
     ++done_.phases;

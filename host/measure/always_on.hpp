@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
+#include <lull/host/measure/plain_kernels.hpp>
 #include <lull/host/measure/same_result.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/owner.hpp>
@@ -56,6 +58,7 @@ class always_on {
   same_result same_;
   job_description job_;
   worker_kernel const kernel_;
+  std::unique_ptr<plain_kernels> const plain_;
   mapped_array<std::uint64_t> extents_;  // (steps,)
   std::vector<std::uint64_t> sizes_;     // (steps,) of the second round
   std::uint64_t rounds_ = 0;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <lull/host/detail/deadline.hpp>
-#include <lull/host/detail/job_record.hpp>
+#include <lull/host/detail/job/job_core.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/crc32.hpp>
@@ -96,7 +96,7 @@ std::vector<std::filesystem::path> checkpoints::files_of(std::filesystem::path c
   return {folder / (name + ".safetensors"), folder / (name + ".manifest")};
 }
 
-void checkpoints::begin(detail::job_record& job) {
+void checkpoints::begin(detail::job_core& job) {
   next_ = deadline_after(every_);
   if (own_account_ || !resume_ || !is_there(file_)) return;
   auto const sink = [&](std::size_t array, std::uint64_t offset, std::span<std::byte const> bytes) {
@@ -107,14 +107,14 @@ void checkpoints::begin(detail::job_record& job) {
   resumed_ = true;
 }
 
-void checkpoints::save(detail::job_record& job) {
+void checkpoints::save(detail::job_core& job) {
   auto const begin = std::chrono::steady_clock::now();
   write(job);
   auto const took = std::chrono::steady_clock::now() - begin;
   next_ = deadline_after(std::max<std::chrono::nanoseconds>(every_, 4 * took));
 }
 
-void checkpoints::write(detail::job_record& job) {
+void checkpoints::write(detail::job_core& job) {
   if (own_account_) {
     owner_.save_account(file_);
     return;

@@ -27,9 +27,9 @@ class checkpoints final : public job_saver {
   checkpoints(std::filesystem::path folder, std::chrono::nanoseconds every, bool resume, std::string const& name,
               task_request const& request, task_owner& owner, executor& executor);
 
-  void begin(detail::job_record& job) override;
+  void begin(detail::job_core& job) override;
   /// Writes nothing if the job has done nothing since the last save.
-  void save(detail::job_record& job) override;
+  void save(detail::job_core& job) override;
   /// Delays the next save by at least a second.
   void put_off() override;
   /// Keeps saving to a fifth of a job's time at most, however often it is asked for.
@@ -40,7 +40,7 @@ class checkpoints final : public job_saver {
   bool resumed() const noexcept { return resumed_; }
 
  private:
-  void write(detail::job_record& job);
+  void write(detail::job_core& job);
 
   task_owner& owner_;
   bool own_account_ = false;  // the owner's account replaces arrays

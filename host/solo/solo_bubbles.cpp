@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <lull/device/threads_world.hpp>
-#include <lull/host/detail/job_record.hpp>
+#include <lull/host/detail/job/job_core.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
 
@@ -38,8 +38,8 @@ solo_bubbles::solo_bubbles(executor& executor, job_description job, std::chrono:
       slot_(executor, 1),
       mark_(executor.make_mark()),
       // The ring is as large as in a runtime, so that what was saved there fits.
-      job_(std::make_shared<detail::job_record>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
-                                                std::move(job), 16 * grid_.blocks)),
+      job_(std::make_shared<detail::job_core>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
+                                              std::move(job), 16 * grid_.blocks)),
       seat_(std::make_shared<detail::job_seat>(std::shared_ptr<lull::executor>{std::shared_ptr<void>{}, &executor},
                                                job_->ring_capacity())),
       lane_(executor.make_copy_lane()) {
@@ -70,7 +70,7 @@ void solo_bubbles::open() {
   job_->take(seat_, *lane_);
   do await_copies();
   while (!job_->catch_up_fed(*lane_));
-  stream_handle const trainer = executor_.plain_stream();
+  stream_handle const trainer = executor_.own_stream();
   executor_.open_edge(trainer, edges(), closing_value() - 1, bubble_, *mark_, false);
   executor_.synchronize(trainer);  // a worker that comes earlier finds a closed gate
   is_open_ = true;
@@ -79,7 +79,7 @@ void solo_bubbles::open() {
 
 bubble_record solo_bubbles::close(log_function const& log) {
   is_open_ = false;
-  stream_handle const trainer = executor_.plain_stream();
+  stream_handle const trainer = executor_.own_stream();
   executor_.close_edge(trainer, edges(), closing_value(), *mark_, false, closing{});
   executor_.synchronize(trainer);
   await_blocks(log);

@@ -14,8 +14,8 @@
 #include <lull/device/slot.hpp>
 #include <lull/device/trace.hpp>
 #include <lull/host/array.hpp>
-#include <lull/host/detail/job_image.hpp>
-#include <lull/host/detail/job_seat.hpp>
+#include <lull/host/detail/job/job_image.hpp>
+#include <lull/host/detail/job/job_seat.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
 
@@ -41,7 +41,7 @@ class solo_bubbles {
   std::uint32_t closing_value() const noexcept { return static_cast<std::uint32_t>(2 * bubble_); }
   job handle() const { return detail::handle_of(job_); }
 
-  /// Continues where `save` was called; call it before the first bubble. Throws as job_record::restore.
+  /// Continues where `save` was called; call it before the first bubble. Throws as job_core::restore.
   void restore(std::span<std::uint64_t const> saved);
   /// Ends the job.
   void end(job_state how);
@@ -75,7 +75,7 @@ class solo_bubbles {
   device_array<bubble_record> record_;
   device_array<slot_line> slot_;
   std::unique_ptr<bubble_mark> mark_;  // of the worker
-  std::shared_ptr<detail::job_record> job_;
+  std::shared_ptr<detail::job_core> job_;
   std::shared_ptr<detail::job_seat> seat_;  // the job's while a bubble is open
   std::unique_ptr<copy_lane> lane_;
 };

@@ -4,7 +4,7 @@
 namespace lull {
 
 namespace detail {
-class job_record;
+class job_core;
 }
 
 /// Saves a job between two of its bubbles, and resumes from what was saved. `begin` and `save` are called only while no
@@ -13,8 +13,8 @@ class job_saver {
  public:
   virtual ~job_saver() = default;
   /// Takes up what was saved, if anything was. Before the first bubble.
-  virtual void begin(detail::job_record& job) = 0;
-  virtual void save(detail::job_record& job) = 0;
+  virtual void begin(detail::job_core& job) = 0;
+  virtual void save(detail::job_core& job) = 0;
   /// Delays the next save after a failed one, as after a successful one.
   virtual void put_off() = 0;
   /// Returns whether it is time to save.

@@ -22,6 +22,7 @@ class block_pool {
   block_pool& operator=(block_pool const&) = delete;
 
   int blocks() const noexcept { return blocks_; }
+  int width() const noexcept { return width_; }
 
   /// Runs `body` on every block with `shared_bytes` of storage each, and returns when all are done. One call at a time.
   void run(std::size_t shared_bytes, std::function<void(thread_block const&, int block)> const& body) {

@@ -165,8 +165,7 @@ int default_processors(int asked) {
 threads_executor::threads_executor(executor_options const& options)
     : reserve_bytes_(options.reserve_bytes),
       account_(options.memory_limit_bytes),
-      pool_(default_processors(options.processors), options.team_width),
-      plain_pool_(default_processors(options.processors), options.team_width) {}
+      pool_(default_processors(options.processors), options.team_width) {}
 
 threads_executor::~threads_executor() = default;
 
@@ -302,38 +301,6 @@ void threads_executor::capture_close(stream_handle stream, gate_ref gate, std::u
 
 void threads_executor::capture_keep(stream_handle stream, std::shared_ptr<void const> what) {
   stream_of(stream).keep(std::move(what));
-}
-
-void threads_executor::plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                                   chunk const& items, std::uint32_t grain) {
-  stream_of(stream).enqueue([this, kernel, functor, items, grain] {
-    auto const phase = reinterpret_cast<detail::phase_function>(const_cast<void*>(kernel.phase));
-    std::uint64_t const blocks = static_cast<std::uint64_t>(plain_pool_.blocks());
-    std::uint64_t const chunks = (items.size() + grain - 1) / grain;
-    // A contiguous share for each block, as in a plain parallel loop.
-    plain_pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int index) {
-      std::uint64_t const first = chunks * static_cast<std::uint64_t>(index) / blocks;
-      std::uint64_t const last = chunks * (static_cast<std::uint64_t>(index) + 1) / blocks;
-      for (std::uint64_t c = first; c < last; ++c) {
-        std::uint64_t const begin = items.begin + c * grain;
-        phase(functor.bytes, {items.at, begin, std::min(begin + grain, items.end)}, block);
-        block.sync();
-      }
-    });
-  });
-}
-
-void threads_executor::plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                                     std::optional<position> ended, position next, mapped_memory extent) {
-  stream_of(stream).enqueue([this, kernel, functor, ended, next, extent] {
-    auto const between = reinterpret_cast<detail::between_function>(const_cast<void*>(kernel.between));
-    plain_pool_.run(kernel.shape.shared_bytes, [&](thread_block const& block, int index) {
-      if (index != 0) return;
-      std::uint64_t const items = between(functor.bytes, ended ? &*ended : nullptr, next, 0, block);
-      if (block.rank() == 0)
-        w::store<order::release, scope::system>(*static_cast<std::uint64_t*>(extent.device), items);
-    });
-  });
 }
 
 std::optional<std::chrono::nanoseconds> threads_executor::length(bubble_mark& mark) {

@@ -25,6 +25,7 @@ class threads_executor : public executor {
 
   executor_kind kind() const noexcept override { return executor_kind::threads; }
   placement place() const override;
+  int team_width() const noexcept { return pool_.width(); }
   thread_state adopt_thread() override { return {}; }
   void restore_thread(thread_state) noexcept override {}
   worker_grid load(worker_kernel const& kernel, int blocks_per_processor) override;
@@ -65,11 +66,7 @@ class threads_executor : public executor {
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
                      captured_opening opened) override;
   void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override;
-  stream_handle plain_stream() override { return &plain_; }
-  void plain_phase(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor, chunk const& items,
-                   std::uint32_t grain) override;
-  void plain_between(stream_handle stream, worker_kernel const& kernel, functor_bytes const& functor,
-                     std::optional<position> ended, position next, mapped_memory extent) override;
+  stream_handle own_stream() override { return &own_; }
   void synchronize(stream_handle stream) override { static_cast<threads_stream*>(stream)->synchronize(); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;
   bool passed(gate_line const&, std::uint32_t) const noexcept override {
@@ -103,8 +100,7 @@ class threads_executor : public executor {
   memory_account account_;
   std::atomic<std::uint64_t> on_their_way_{0};
   block_pool pool_;
-  block_pool plain_pool_;
-  threads_stream plain_;
+  threads_stream own_;
   threads_stream control_;
   threads_stream workers_;  // last: its operations use the pool
 };

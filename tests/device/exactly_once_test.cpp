@@ -88,7 +88,7 @@ class course {
   int run() {
     auto const mark = machine_.make_mark();
     worker_kernel const kernel = threads_worker<counting_task>();
-    stream_handle const trainer = machine_.plain_stream();
+    stream_handle const trainer = machine_.own_stream();
     std::uint32_t value = how_.first_gate_value;
     worker_params params{&slot_, gate_.ref(), {}};
     for (int bubble = 1; bubble <= max_bubbles; ++bubble) {

@@ -75,7 +75,7 @@ class resting : public testing::TestWithParam<int> {
   test_cursor cursor_{1, 64};
   threads_executor machine_{
       {.kind = executor_kind::threads, .processors = static_cast<int>(blocks), .team_width = GetParam()}};
-  stream_handle const trainer_ = machine_.plain_stream();
+  stream_handle const trainer_ = machine_.own_stream();
   std::unique_ptr<bubble_mark> const mark_ = machine_.make_mark();
   test_gate gate_;
   slot_line slot_{};

@@ -47,7 +47,7 @@ class starving : public testing::Test {
  private:
   test_cursor cursor_;
   threads_executor machine_{{.kind = executor_kind::threads, .processors = 3, .team_width = 1}};
-  stream_handle const trainer_ = machine_.plain_stream();
+  stream_handle const trainer_ = machine_.own_stream();
   std::unique_ptr<bubble_mark> const mark_ = machine_.make_mark();
   test_gate gate_;
   slot_line slot_{};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <lull/host/executor.hpp>
 #include <lull/host/job.hpp>
+#include <lull/host/measure/plain_kernels.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <optional>
@@ -15,15 +16,16 @@ namespace lull::test {
 /// The job as ordinary code, a phase after the other: no worker, no protocol.
 inline void run_plainly(executor& executor, worker_kernel const& kernel, job_description const& job) {
   mapped_memory const extent = executor.map(sizeof(std::uint64_t));
-  stream_handle const stream = executor.plain_stream();
+  stream_handle const stream = executor.own_stream();
+  auto const kernels = make_plain_kernels(executor, kernel);
   std::optional<position> ended;
   position next;
   for (;;) {
-    executor.plain_between(stream, kernel, job.functor, ended, next, extent);
+    kernels->between(job.functor, ended, next, extent);
     executor.synchronize(stream);
     std::uint64_t const items = executor.load_mapped(extent.host);
     if (items == finished) break;
-    if (items != 0) executor.plain_phase(stream, kernel, job.functor, {next, 0, items}, job.grain);
+    if (items != 0) kernels->phase(job.functor, {next, 0, items}, job.grain);
     ended = next;
     next = next.step + 1 < kernel.shape.steps ? position{next.round, next.step + 1} : position{next.round + 1, 0};
   }

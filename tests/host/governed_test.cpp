@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/step_finder.hpp>
+#include <lull/host/detail/runtime/step_finder.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/govern/governor.hpp>
 #include <lull/host/report/bubble_summary.hpp>

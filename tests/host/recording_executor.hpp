@@ -109,10 +109,11 @@ class record {
   std::atomic<int> maps_left{-1};  // how many more calls succeed before mapped memory is used up; less than 0: no limit
   std::atomic<int> maps_refused{0};
   std::atomic<bool> memory_is_full{false};
-  std::atomic<int> kept_off{0};                   // processors, besides those of workers
-  std::function<void()> in_open_edge{};           // called while one is being enqueued
-  std::atomic<std::uint32_t> since_look_ns{0};    // what the records of bubbles tell; 0: what their workers do
-  std::atomic<int> memories{0};                   // allocated and mapped, and not given back
+  std::atomic<int> kept_off{0};                 // processors, besides those of workers
+  std::function<void()> in_open_edge{};         // called while one is being enqueued
+  std::atomic<std::uint32_t> since_look_ns{0};  // what the records of bubbles tell; 0: what their workers do
+  std::atomic<int> memories{0};                 // allocated and mapped, and not given back
+  std::atomic<int> leftovers_freed{0};
   std::chrono::milliseconds close_comes_late{0};  // the trainer's stream dawdles in front of it
   // of the next such call, which throws
   std::string throws_in;
@@ -142,6 +143,7 @@ class recording_executor final : public threads_executor {
     found.processors += into_.kept_off;
     return found;
   }
+  void free_leftovers() override { ++into_.leftovers_freed; }
   bool reserve_group() override {
     into_.note("reserve_group");
     return into_.can_reserve_group;

@@ -26,8 +26,8 @@ GOOD = {
     "device/team.hpp": HEADER + "#if defined(__CUDACC__)\n#include <lull/device/world.cuh>\n#endif\n",
     "host/runtime.hpp": HEADER + "#include <lull/device/gate.hpp>\n",
     "host/executor.hpp": HEADER,
-    "host/detail/gate.hpp": HEADER + "#include <lull/host/runtime.hpp>\n",
-    "apps/lull/report/report.hpp": HEADER + "#include <lull/host/detail/gate.hpp>\n",
+    "host/detail/gate/gate.hpp": HEADER + "#include <lull/host/runtime.hpp>\n",
+    "apps/lull/report/report.hpp": HEADER + "#include <lull/host/detail/gate/gate.hpp>\n",
     "host/threads/executor.hpp": HEADER + "#include <lull/host/executor.hpp>\n",
     "graph/csr.hpp": HEADER + "#include <lull/host/executor.hpp>\n",
     "tests/graph/csr_test.cpp": LICENCE + "#include <gtest/gtest.h>\n#include <lull/graph/csr.hpp>\n",
@@ -79,10 +79,10 @@ class checks(unittest.TestCase):
         red = [
             ("device/gate.hpp", "#include <lull/host/executor.hpp>", "may include nothing"),
             ("host/executor.hpp", "#include <lull/host/threads/executor.hpp>", "may include"),
-            ("host/threads/executor.hpp", "#include <lull/host/detail/gate.hpp>", "may include"),
-            ("host/runtime.hpp", "#include <lull/host/detail/gate.hpp>", "may include"),
-            ("host/detail/gate.hpp", "#include <lull/apps/lull/report/report.hpp>", "may include"),
-            ("graph/csr.hpp", "#include <lull/host/detail/gate.hpp>", "may include"),
+            ("host/threads/executor.hpp", "#include <lull/host/detail/gate/gate.hpp>", "may include"),
+            ("host/runtime.hpp", "#include <lull/host/detail/gate/gate.hpp>", "may include"),
+            ("host/detail/gate/gate.hpp", "#include <lull/apps/lull/report/report.hpp>", "may include"),
+            ("graph/csr.hpp", "#include <lull/host/detail/gate/gate.hpp>", "may include"),
             ("tasks/blur.hpp", "#include <lull/graph/csr.hpp>", "may include"),
             ("host/runtime.hpp", "#include <lull/graph/csr.hpp>", "may include"),
             ("graph/csr.hpp", "#include <lull/tests/graph/csr_test.cpp>", "may include"),
@@ -101,11 +101,11 @@ class checks(unittest.TestCase):
     def test_a_header_that_reaches_the_toolkit(self):
         red = HEADER + "#include <lull/host/cuda/stream.hpp>\n"
         toolkit = {"host/cuda/stream.hpp": HEADER + "#include <cuda.h>\n"}
-        self.assert_red(includes.check, "host/detail/gate.hpp", red, "without CUDA's headers", toolkit)
+        self.assert_red(includes.check, "host/detail/gate/gate.hpp", red, "without CUDA's headers", toolkit)
         self.assertEqual(self.findings(includes.check, files={**toolkit, "host/cuda_graph/cut.hpp": red}), [])
         nvcc = HEADER + "#if defined(__CUDACC__)\n#include <cuda.h>\n#endif\n"
         self.assertEqual(
-            self.findings(includes.check, files={"host/cuda/stream.hpp": nvcc, "host/detail/gate.hpp": red}), []
+            self.findings(includes.check, files={"host/cuda/stream.hpp": nvcc, "host/detail/gate/gate.hpp": red}), []
         )
 
     def test_names(self):

@@ -25,7 +25,7 @@ CLOSINGS = ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "waited")
 LANDING = yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS))
 LANDING += yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS[3:]), tasks=("streaming", "pagerank"))
 EDGES = yields("behind:burst_264")
-for option in ("successor", "setter=kernel", "launch=at_open", "threads=256", "threads=512", "reserved-groups=0"):
+for option in ("successor", "launch=at_open", "threads=256", "threads=512", "reserved-groups=0"):
     EDGES += yields(f"behind:burst_264 --{option}")
 ARRIVAL = yields(*(f"arrival:{what}" for what in ("one_thread", "blocks_132", "nccl_shape")))
 HOST_CALLS = [
@@ -35,8 +35,7 @@ HOST_CALLS = [
     for connections in ((1, 8, 32) if call == "nothing" else (1, 8))
 ]
 LEAVING = yields(*(f"behind:burst_132 --size={size} --bubbles=3000" for size in (4096, 1024)), tasks=("product",))
-for option in ("setter=kernel", "leave=saved"):
-    LEAVING += yields(f"behind:burst_132 --size=4096 --bubbles=3000 --{option}", tasks=("product",))
+LEAVING += yields("behind:burst_132 --size=4096 --bubbles=3000 --leave=saved", tasks=("product",))
 LEAVING += yields("behind:burst_132 --bubbles=3000", tasks=("mlp",))
 PICTURES = ("lanczos3_rgb", "lanczos3_grey", "area_rgb", "lanczos3_rgb_watermark", "area_rgb_watermark")
 RESIZE = [f"resize_npp/what:{what}/width:{width}/" for what in PICTURES for width in (1920, 640)]
@@ -55,7 +54,7 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
     "captured": ("us", 50, CAPTURED, "The same of bubbles in captured graphs."),
     "landing": ("us", 60, LANDING, "The price of a bubble by when the edge closes."),
-    "edges": ("us", 43, EDGES, "What edges cost, by what sets them and how the worker is launched."),
+    "edges": ("us", 43, EDGES, "What edges cost, by how the worker is launched."),
     "host_calls": ("host in us, calls in ms", 120, HOST_CALLS, "Host time beside calls that wait for the device."),
     "arrival": ("us", 17, ARRIVAL, "How long a kernel that arrives in mid-bubble waits."),
     "leaving": ("us", 40, LEAVING, "How blocks leave within a tile of a product."),

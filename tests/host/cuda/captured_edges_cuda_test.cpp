@@ -207,7 +207,7 @@ TEST_F(captured_edges_on_cuda, a_close_after_kernels_that_let_the_next_begin_ear
   device_array<std::uint32_t> const x{side_->memory(), ones}, y{side_->memory(), ones};
   auto const early_step = [&] {
     bubble const idle{*side_, stream_.get(), site{"early"}};
-    wait();  // 50 µs
+    trainer::wait_one_thread(stream_.get(), 400'000, nullptr);
     for (std::uint32_t node = 0; node < 2; ++node)
       test::apply_early_node(stream_.get(), x.data(), y.data(), 1'024, node);
   };
@@ -226,17 +226,18 @@ TEST_F(captured_edges_on_cuda, a_close_after_kernels_that_let_the_next_begin_ear
   }
   EXPECT_EQ(x.read(), std::vector<std::uint32_t>(1'024, expected));
   std::vector<bubble_report> found;
-  await_that([&] {
+  EXPECT_TRUE(within_time([&] {
     for (bubble_report const& each : side_->take_bubbles()) found.push_back(each);
-    return found.size() >= 190;
-  });
+    return found.size() >= 150;
+  })) << found.size()
+      << " of 200 bubbles, " << side_->counts()[counted::dropped] << " records dropped, " << log_;
   int known = 0;
   for (bubble_report const& each : found) {
     if (each.length == 0ns) continue;
     ++known;
-    EXPECT_GE(each.length, 70us) << "it closed before its kernels had ended";
+    EXPECT_GE(each.length, 415us) << "it closed before its kernels had ended";
   }
-  EXPECT_GE(known, 150);
+  EXPECT_GE(known, 100);
   finish(task, early_step);
   EXPECT_STREQ(probe.wrong(), nullptr);
 }

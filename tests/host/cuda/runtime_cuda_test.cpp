@@ -184,14 +184,6 @@ TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {
   EXPECT_EQ(task.progress().items, 10'000'000U);
 }
 
-TEST_F(runtime_on_cuda, a_job_is_done_exactly_once_with_a_closing_kernel) {
-  start({.kind = executor_kind::cuda, .closes = edge_setter::kernel});
-  device_probe probe{executor_of(*side_), {5000, 1, 0, 170, 30000, 2}};
-  job const task = side_->submit(probe.task());
-  train(task, 50'000);
-  EXPECT_STREQ(probe.wrong(), nullptr);
-}
-
 TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
   start({.kind = executor_kind::cuda, .green_context = false});
   EXPECT_EQ(executor_of(*side_).place().how, "reserved groups by SM id");

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/captured_gates.hpp>
-#include <lull/host/detail/dispatcher.hpp>
-#include <lull/host/detail/gate.hpp>
+#include <lull/host/detail/dispatch/dispatcher.hpp>
+#include <lull/host/detail/gate/captured_gates.hpp>
+#include <lull/host/detail/gate/gate.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
 #include <lull/tests/support/within_time.hpp>
@@ -42,18 +42,18 @@ class appetites : public testing::Test {
   }
 
   static std::uint64_t kind_of(std::string const& name) { return std::hash<std::string>{}(name) | 1; }
-  std::shared_ptr<job_record> add(std::string const& name, std::optional<double> chance, int priority = 0) {
+  std::shared_ptr<job_core> add(std::string const& name, std::optional<double> chance, int priority = 0) {
     if (chance) chance_of(kind_of(name), *chance);
     job_description what = describe(probe_task{}, name);
     what.priority = priority;
-    auto made = std::make_shared<job_record>(executor_, what, 64);
+    auto made = std::make_shared<job_core>(executor_, what, 64);
     made->grid = executor_->load(made->kernel(), 0);
     dispatcher_->add(made);
     return made;
   }
   void chance_of(std::uint64_t kind, double chance) { chances_[kind] = chance; }
   /// Ticks until nothing changes; returns the names of the placed jobs.
-  std::string placed(std::vector<std::shared_ptr<job_record>> const& jobs) {
+  std::string placed(std::vector<std::shared_ptr<job_core>> const& jobs) {
     for (int tick = 0; tick < 100; ++tick) {
       dispatcher_->tick();
       std::this_thread::sleep_for(100us);
@@ -87,9 +87,9 @@ TEST_F(appetites, a_hungry_job_waits_for_a_tame_one) {
   auto const tame = add("tame", 0.9);
   EXPECT_EQ(placed({hungry, tame}), "tame ");
   EXPECT_EQ(hungry->state(), job_state::queued);
-  tame->want(job_record::wish::pause);
+  tame->want(job_core::wish::pause);
   EXPECT_EQ(placed({hungry, tame}), "hungry ");
-  tame->want(job_record::wish::run);
+  tame->want(job_core::wish::run);
   EXPECT_EQ(placed({hungry, tame}), "tame ");
 }
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/captured_gates.hpp>
+#include <lull/host/detail/gate/captured_gates.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/within_time.hpp>
 

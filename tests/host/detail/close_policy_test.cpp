@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/close_policy.hpp>
+#include <lull/host/detail/gate/close_policy.hpp>
 
 namespace lull::detail {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports from several sources of bubbles, some without any; the test decides when copies arrive.
-#include <lull/host/detail/collector.hpp>
+#include <lull/host/detail/dispatch/collector.hpp>
 
 #include <chrono>
 #include <memory>

@@ -74,6 +74,15 @@ TEST_F(runtime_recorded, a_graph_whose_slots_find_no_mapped_memory_gets_them_lat
   EXPECT_EQ(kept[0], kept[1]) << "one slot without the other is of no use";
 }
 
+/// Otherwise what a finished job has left would lie there until the next one comes.
+TEST_F(runtime_recorded, what_jobs_have_left_is_freed_when_none_is_there) {
+  auto const side = make();
+  for (int time = 0; time < 2; ++time) {
+    int const before = seen.leftovers_freed;
+    await_that([&] { return seen.leftovers_freed > before; });
+  }
+}
+
 TEST_F(runtime_recorded, of_bubbles_that_nobody_takes_the_latest_are_kept) {
   constexpr std::uint64_t kept = 300, too_many = 100;
   auto with = options(runtime_mode::observe);

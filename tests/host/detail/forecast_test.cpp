@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/host/detail/forecast.hpp>
+#include <lull/host/detail/gate/forecast.hpp>
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/gate.hpp>
-#include <lull/host/detail/wait_limits.hpp>
+#include <lull/host/detail/dispatch/wait_limits.hpp>
+#include <lull/host/detail/gate/gate.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/halt.hpp>
 #include <lull/tests/support/probe_task.hpp>

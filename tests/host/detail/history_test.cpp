@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/history.hpp>
-#include <lull/host/detail/site_table.hpp>
+#include <lull/host/detail/gate/history.hpp>
+#include <lull/host/detail/gate/site_table.hpp>
 
 namespace lull {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/job_memories.hpp>
+#include <lull/host/detail/job/job_memories.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
 #include <lull/tests/support/within_time.hpp>
@@ -20,7 +20,7 @@
 namespace lull {
 
 using namespace std::chrono_literals;
-using detail::job_record;
+using detail::job_core;
 
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t page = detail::saved_pages::page_bytes;
@@ -73,7 +73,7 @@ class round_job {
     what.priority = priority;
     what.memory = memory_;
     what.may_go_back = may_go_back;
-    record = std::make_shared<job_record>(executor, what, 64);
+    record = std::make_shared<job_core>(executor, what, 64);
     record->order = order;
   }
 
@@ -97,7 +97,7 @@ class round_job {
   std::uint64_t bytes() const { return memory_->bytes(); }
   void free_large() { device_array<std::uint64_t>{std::move(large_)}; }
 
-  std::shared_ptr<job_record> record;
+  std::shared_ptr<job_core> record;
 
  private:
   std::shared_ptr<executor> executor_;

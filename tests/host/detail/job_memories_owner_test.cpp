@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/job_queue.hpp>
+#include <lull/host/detail/job/job_queue.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/tests/host/detail/job_memories_fixture.hpp>
@@ -48,12 +48,12 @@ TEST_F(job_memories, that_is_lost_or_anothers_is_refused) {
   start(4 * page, {.saved_bytes = 8 * page});
   round_job& job = add(2 * page);
   auto const queue = std::make_shared<detail::job_queue>(std::make_shared<detail::wake_signal>());
-  auto const another = [&] { return std::make_shared<job_record>(executor_, job.record->description(), 64); };
+  auto const another = [&] { return std::make_shared<job_core>(executor_, job.record->description(), 64); };
   queue->add(job.record);
   EXPECT_THROW(queue->add(another()), usage_error);
   EXPECT_EQ(give_back(1), 2 * page);
   device_array<char> const trainers{*executor_, 3 * page};
-  job.record->want(job_record::wish::cancel);
+  job.record->want(job_core::wish::cancel);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_FALSE(job.record->hold(0ns));
   EXPECT_THROW(queue->add(another()), usage_error);
@@ -69,7 +69,7 @@ TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {
   memories_->ask(request);
   tick();
   tick();  // saves
-  job.record->want(job_record::wish::cancel);
+  job.record->want(job_core::wish::cancel);
   tick_until([&] { return request.is_over; });
   EXPECT_EQ(executor_->device_free_bytes(), before);
   tick_until([&] { return job.record->state() == job_state::cancelled; });

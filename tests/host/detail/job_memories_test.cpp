@@ -74,13 +74,13 @@ TEST_F(job_memories, of_a_job_that_its_owner_holds_or_has_paused_stays) {
   ASSERT_TRUE(job.record->hold(0ns));
   EXPECT_EQ(give_back(1), 0U);
   job.record->let_go();
-  job.record->want(job_record::wish::pause);
+  job.record->want(job_core::wish::pause);
   EXPECT_EQ(give_back(1), 0U);
   EXPECT_EQ(job.record->state(), job_state::paused);
-  job.record->want(job_record::wish::run);
+  job.record->want(job_core::wish::run);
   EXPECT_EQ(give_back(1), page);
   EXPECT_FALSE(job.record->hold(0ns));
-  job.record->want(job_record::wish::pause);
+  job.record->want(job_core::wish::pause);
   tick_until([&] { return job.record->state() == job_state::paused; });
   EXPECT_TRUE(job.record->hold(0ns)) << "one that is paused has its memory";
 }
@@ -91,7 +91,7 @@ TEST_F(job_memories, of_a_cancelled_job_comes_back_before_it_is_over) {
   job.one_round();
   auto const bits = job.bits();
   EXPECT_EQ(give_back(1), page);
-  job.record->want(job_record::wish::cancel);
+  job.record->want(job_core::wish::cancel);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_EQ(job.bits(), bits);
 }
@@ -101,7 +101,7 @@ TEST_F(job_memories, of_a_cancelled_job_is_lost_where_there_is_no_room) {
   round_job& job = add(2 * page);
   EXPECT_EQ(give_back(1), 2 * page);
   device_array<char> trainers{*executor_, 3 * page};
-  job.record->want(job_record::wish::cancel);
+  job.record->want(job_core::wish::cancel);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   job.free_large();
   trainers = device_array<char>{};

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/gate.hpp>
-#include <lull/host/detail/launcher.hpp>
+#include <lull/host/detail/dispatch/launcher.hpp>
+#include <lull/host/detail/gate/gate.hpp>
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/probe_task.hpp>
 #include <lull/tests/support/within_time.hpp>

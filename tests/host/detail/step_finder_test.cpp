@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/step_finder.hpp>
+#include <lull/host/detail/runtime/step_finder.hpp>
 
 namespace lull::detail {
 namespace {

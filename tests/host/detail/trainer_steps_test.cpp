@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/host/detail/trainer_steps.hpp>
+#include <lull/host/detail/runtime/trainer_steps.hpp>
 #include <lull/host/threads/executor.hpp>
 #include <lull/host/threads/stream.hpp>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include <lull/host/detail/gpu_watch.hpp>
+#include <lull/host/detail/runtime/gpu_watch.hpp>
 #include <lull/host/report/gpu_monitor.hpp>
 #include <lull/tests/support/within_time.hpp>
 

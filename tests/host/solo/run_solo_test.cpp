@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/array.hpp>
-#include <lull/host/detail/job_record.hpp>
+#include <lull/host/detail/job/job_core.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/threads/executor.hpp>
@@ -121,10 +121,10 @@ class waiting_owner final : public owner_on_threads {
 class kept_state final : public job_saver {
  public:
   explicit kept_state(bool due = false) : due_(due) {}
-  void begin(detail::job_record& job) override {
+  void begin(detail::job_core& job) override {
     if (!words.empty()) job.restore(words);
   }
-  void save(detail::job_record& job) override {
+  void save(detail::job_core& job) override {
     ++saves;
     if (fails) throw std::runtime_error{"the disk is full"};
     words = job.save();

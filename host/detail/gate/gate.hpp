@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lull/host/array.hpp>
+#include <lull/host/detail/gate/bubble_source.hpp>
+#include <lull/host/detail/gate/close_policy.hpp>
+#include <lull/host/detail/gate/forecast.hpp>
+#include <lull/host/detail/gate/history.hpp>
+#include <lull/host/detail/gate/record_ring.hpp>
+#include <lull/host/detail/gate/site_table.hpp>
+#include <lull/host/detail/pinned_array.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/runtime.hpp>
+
+namespace lull::detail {
+
+inline constexpr int places = 2;  // the current job and its successor
+
+/// What a place of a gate launches.
+struct armed_worker {
+  worker_kernel kernel;
+  worker_grid grid;
+  worker_params params;
+};
+
+/// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
+struct launch_request {
+  std::uint64_t bubble = 0;
+  bool wanted = true;  // false: the bubble gets no worker
+  bool opened = false;
+  bool over = false;            // certainly: a later bubble has opened
+  bool after_late = false;      // the wait for an earlier bubble was ended, and that bubble has not opened since
+  std::uint64_t opened_ns = 0;  // 0: not opened
+  std::chrono::nanoseconds usual_length{0};    // 0: not known
+  std::optional<std::uint64_t> expected_ns{};  // the opening, on the device's clock
+  std::chrono::nanoseconds ahead{0};  // how long before the opening its workers should be enqueued, expected or not
+  std::chrono::steady_clock::time_point since{};   // since when they may be
+  std::chrono::steady_clock::time_point called{};  // when the host opened it
+  /// From the host's call to the expected opening, if the trainer paused before that call.
+  std::optional<std::chrono::nanoseconds> after_call{};
+  std::chrono::nanoseconds ahead_of_call{0};  // … and how long before that opening to enqueue
+};
+
+/// Where workers wait that were enqueued before their bubble opens: on a stream beside the trainer's, or, with one
+/// connection, in the trainer's queue, where they cost it nothing.
+enum class arming { beside, in_line };
+
+/// How far the launch of a bubble's workers has come.
+enum class launch_state : std::uint8_t {
+  asked,     // nothing is enqueued
+  pending,   // they are enqueued or about to be, and wait on the device until the bubble opens
+  let_go,    // … until the host ended that wait: they leave at once; after the opening others are enqueued
+  enqueued,  // they work as soon as they are started
+  no_workers,
+  out,  // they have left and the records are being copied: no further launch
+};
+
+/// The host half of one trainer stream's gate: gives out edge numbers, enqueues edges, keeps the history of its sites.
+/// Made before its first bubble, so that opening it allocates nothing on the device. The trainer calls `open` and
+/// `close`, one at a time; the thread that holds the launcher calls `request`, `launch` and `pass`; the dispatcher
+/// calls the rest. No edge and no launch is enqueued under the lock that these share, so a stream whose queue is full
+/// delays no other thread.
+class gate final : public bubble_source {
+ public:
+  /// The dispatcher may be late by this many bubbles; if it is later, they get no worker.
+  static constexpr std::uint64_t records = 256;
+
+  gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits);
+  gate(gate const&) = delete;
+  gate& operator=(gate const&) = delete;
+
+  gate_ref ref() const noexcept { return ref_; }
+  std::uint32_t index() const noexcept { return index_; }
+
+  /// Returns the id of the gate's stream, as from executor::look_at; 0: the gate is free. Takes no lock.
+  std::uint64_t stream_id() const noexcept { return stream_id_.load(std::memory_order_acquire); }
+  /// Gives a free gate to a stream, with no history.
+  void take(std::uint64_t stream_id);
+  /// Returns when the stream last opened a bubble; nothing while a bubble is not over, or if the gate is free.
+  std::optional<std::chrono::steady_clock::time_point> idle_since() const;
+  /// Returns when the stream opened the bubble that is still open, because the stream may be gone. Nothing if none is
+  /// open.
+  std::optional<std::chrono::steady_clock::time_point> left_open_since() const;
+  /// Returns whether the stream opened a bubble in the last second, or has one open.
+  bool is_in_use() const;
+  /// Returns whether a launch is being enqueued.
+  bool is_launching() const noexcept { return launching_.load(std::memory_order_seq_cst) != 0; }
+  /// Frees the gate if its stream has still been idle, or has left a bubble open, since the moment that `idle_since` or
+  /// `left_open_since` returned, and has passed all edges.
+  void vacate(std::chrono::steady_clock::time_point since);
+
+  /// Sets what a place launches; a null slot: nothing. The dispatcher calls it.
+  void arm(int place, armed_worker what) noexcept;
+  bool ready() const noexcept;
+
+  /// Opens a bubble. `halved`: its workers get half of their blocks.
+  open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
+                   bool halved = false);
+  /// Closes the bubble if it is the open one, and `stream` opened it and is not being captured.
+  void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
+
+  /// Returns the oldest bubble whose workers are not enqueued and may be.
+  std::optional<launch_request> request();
+  /// Enqueues the bubble's workers, to start at once or when it opens. Returns false if no job is ready.
+  bool launch(std::uint64_t bubble, start_when when, arming how);
+  /// Gives the bubble no workers.
+  void pass(std::uint64_t bubble);
+  /// Notes that the trainer paused before this bubble.
+  void note_pause(std::uint64_t bubble);
+  /// Returns the numbers of the latest bubble that the stream has come to.
+  opening_numbers numbers() const noexcept;
+  std::uint64_t opened_ns() const noexcept;
+  /// Returns the moment of the latest opening; each only once.
+  std::optional<std::uint64_t> take_opening() noexcept;
+  bool has_opened(std::uint64_t bubble) const noexcept {
+    return has_reached(numbers().opened, static_cast<std::uint32_t>(bubble));
+  }
+  /// Ends the wait of the workers that were enqueued for this bubble, if they wait. Call it again until they leave: an
+  /// opening edge may overwrite the number that ended the wait.
+  void release(std::uint64_t bubble);
+  /// Returns whether the workers that were enqueued for this bubble have left.
+  bool workers_left(std::uint64_t bubble) { return executor_.workers_left(mark_of(bubble)); }
+  /// Returns the number of bubbles that are open or not collected.
+  std::uint64_t outstanding() const;
+
+  bool begin_collecting(copy_lane& lane, bool at_the_end) override;
+  void collect(collected_bubbles const& to) override;
+  std::chrono::nanoseconds longest() const override;
+  std::optional<std::string> take_held_up() override { return std::exchange(held_up_, std::nullopt); }
+  runtime_counts counts() const override;
+  /// Returns whether the stream has passed every edge that was enqueued and copied, so that the gate's memory may go.
+  bool passed() const;
+  void note_lease(std::chrono::nanoseconds lease) noexcept;
+
+ private:
+  struct placed {  // a bubble whose opening edge is enqueued
+    std::uint64_t bubble = 0;
+    launch_state launch = launch_state::asked;
+    std::shared_ptr<site_state> where;
+    std::array<std::uint64_t, places> blocks{};  // launched for the current job, and for its successor
+    bool timed = false;                          // only observed: no worker, the edges measure its length
+    bool at_open = false;                        // its workers need not wait for the closing edge
+    bool halved = false;                         // its workers get half of their blocks
+    bool armed = false;                          // its workers were enqueued before it opened
+    bool abandoned = false;
+    bool after_pause = false;
+    bool held_up = false;  // a kernel of the trainer waited for its workers
+    std::optional<bool> host_ahead{};
+    std::optional<std::chrono::nanoseconds> length{};  // of an observed bubble, once its edges tell it
+    std::chrono::nanoseconds lease{0};
+    std::chrono::steady_clock::time_point opened{};  // on the host
+    std::chrono::steady_clock::time_point closed{};
+    std::optional<std::chrono::steady_clock::time_point> pending_since{};  // its workers wait on the device since then
+    std::chrono::nanoseconds waited_before{0};                             // waited, by workers that were let go
+    std::uint64_t range = 0;                                               // on a tool's timeline
+  };
+  /// What is copied from and to the machine.
+  struct copies {
+    std::array<bubble_record, records> zeros;
+    std::array<std::array<bubble_record, records>, places> of_worker;  // of the bubbles that are being copied
+    gate_line line;                                                    // copied after the records
+  };
+  /// The last collected bubble, from which the next is expected.
+  struct known {
+    std::uint64_t bubble = 0;
+    void const* where = nullptr;  // its site
+    std::uint64_t opened_ns = 0;
+    std::uint64_t closed_ns = 0;  // 0: not known
+  };
+
+  /// The distance between two openings, or from a close to an opening, as last summed up. Kept because each look asks
+  /// for it, and the host may be many bubbles ahead.
+  struct summed_up {
+    std::uint64_t from = 0;  // 0: no bubble
+    std::uint64_t to = 0;
+    bool by_close = false;
+    std::chrono::nanoseconds distance{0};
+  };
+
+  open_result pass_over(counted why);
+  void end_bubble(stream_handle stream, closing how);
+  bool any_stands() const noexcept;
+  struct opening {
+    std::uint64_t at_ns = 0;
+    std::chrono::nanoseconds distance{0};  // from the moment that it is counted from
+  };
+  std::optional<opening> expected(std::uint64_t bubble);
+  bool expected_before_launch(placed const& of) const;
+  void note_decided(std::uint64_t bubble) noexcept { decided_ = std::max(decided_, bubble); }
+  std::uint64_t first_let_go() const;
+  void settle_launch(placed& of, launch_state now) noexcept;
+  bool ask_if_over(std::uint64_t bubble);
+  std::optional<std::chrono::steady_clock::time_point> unused_since() const;
+  bool may_pass_unseen(bool at_the_end) const;
+  /// Returns a worker's ring: of the current job, whose records the edges write into, too, or of its successor.
+  record_ring ring(std::size_t worker) const noexcept { return {ref_.records + worker * records, records}; }
+  bubble_record const& copied(std::size_t worker, std::uint64_t bubble) const noexcept {
+    return pinned_.data()->of_worker[worker][bubble - copied_from_];
+  }
+  bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now,
+                   device_clock const& clock) const;
+  bubble_report told(std::uint64_t bubble) const;
+  static std::optional<std::chrono::nanoseconds> waited(placed const& was, std::uint64_t opened_ns,
+                                                        device_clock const& clock);
+  void learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
+             device_clock const& clock);
+  bubble_mark& mark_of(std::uint64_t bubble) const noexcept { return *marks_[bubble % records]; }
+  placed& placed_of(std::uint64_t bubble) noexcept { return placed_[bubble % records]; }
+  placed const& placed_of(std::uint64_t bubble) const noexcept { return placed_[bubble % records]; }
+
+  executor& executor_;
+  std::uint32_t const index_;
+  device_array<gate_line> line_;
+  device_array<bubble_record> ring_;  // (places × records,)
+  mapped_array<opening_line> opening_line_;
+  gate_ref ref_;
+  std::atomic<std::uint64_t> stream_id_{0};
+  std::atomic<int> launching_{0};
+  std::mutex edges_;  // the trainer's: held while edges are enqueued, taken before `mutex_`
+  mutable std::mutex mutex_;
+  std::uint32_t value_;
+  std::uint64_t bubbles_ = 0;  // opened by the host
+  bool open_ = false;
+  std::uint64_t decided_ = 0;  // later bubbles may still be requested; of those up to it only the ones that were let go
+  std::size_t let_go_ = 0;     // bubbles in that state
+  std::uint64_t collected_ = 0;
+  known last_;
+  summed_up ahead_;  // valid until something is learnt
+  close_policy close_policy_;
+  std::array<armed_worker, places> armed_;
+  site_table sites_;
+  std::uint32_t opening_told_ = 0;                   // the launcher's
+  std::vector<std::unique_ptr<bubble_mark>> marks_;  // (records,)
+  std::array<placed, records> placed_;
+  runtime_counts counts_;
+  std::chrono::steady_clock::time_point last_used_{};
+  std::chrono::nanoseconds lease_{0};
+  pinned_array<copies> pinned_;  // (1,)
+  std::optional<std::string> held_up_;
+  std::uint64_t copied_from_ = 0;  // bubbles [from, past) are being copied
+  std::uint64_t copied_past_ = 0;
+  bool copied_successors_ = false;
+  gate_line seen_{};  // its line, as it was copied last
+};
+
+}  // namespace lull::detail

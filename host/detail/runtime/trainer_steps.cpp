@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/runtime/trainer_steps.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <lull/host/error.hpp>
+
+namespace lull::detail {
+
+trainer_steps::trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
+                             log_function const& log)
+    : executor_(executor), harvests_(harvests), draw_seed_(draw_seed), log_(log) {
+  bound(max_slowdown);
+}
+
+void trainer_steps::assume_slowdown(std::string_view name, double slowdown) {
+  if (!(slowdown >= 0 && std::isfinite(slowdown))) {
+    throw usage_error{"side work of the name '" + std::string{name} + "' is supposed to make a step longer by " +
+                      std::to_string(slowdown) +
+                      ": it must be 0 or more, as a share of a step: 0.005 is half a per cent"};
+  }
+  std::uint64_t const kind = kind_of(name);
+  std::lock_guard const lock{mutex_};
+  if (assumed_.size() == max_assumed && !assumed_.contains(kind))
+    throw limit_error{"more than " + std::to_string(max_assumed) +
+                      " names of side work are supposed to cost something"};
+  assumed_[kind] = slowdown;
+  if (governor_) governor_->assume_slowdown(kind, {slowdown});
+}
+
+void trainer_steps::bound(double max_slowdown) {
+  std::optional<governor> made;
+  if (max_slowdown != 0) made.emplace(governor_options{.max_slowdown = max_slowdown, .draw_seed = draw_seed_});
+  std::lock_guard const lock{mutex_};
+  if (!harvests_ || max_slowdown == report_.max_slowdown) return;
+  if (governor_) {
+    bounded_ = now();
+    bounded_->chance = 1;
+  }
+  governor_ = std::move(made);
+  if (governor_) {
+    for (auto const& [kind, slowdown] : assumed_) governor_->assume_slowdown(kind, {slowdown});
+  }
+  report_ = {.max_slowdown = max_slowdown};
+  ++series_;
+  may_run_ = governor_ ? side_work::none : side_work::all;
+  looks_for_steps_ = governor_ && marked_ == found_;
+}
+
+void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
+  std::lock_guard const marks{marks_};
+  std::unique_lock lock{mutex_};
+  if (looks_for_steps_.exchange(false) && found_ != 0) {  // now count as other ranks do
+    number_ = 0;
+    ++series_;
+  }
+  if (number && *number < number_) ++series_;  // the trainer went back to a checkpoint
+  begin(stream, number.value_or(number_), lock);
+}
+
+side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
+  if (!looks_for_steps_) return may_run_;
+  bool is_first = false;
+  {
+    std::lock_guard const marks{marks_};
+    std::unique_lock lock{mutex_};
+    if (looks_for_steps_ && finder_.begins(stream_id, site)) {
+      is_first = found_++ == 0;
+      begin(stream, number_, lock);
+    }
+  }
+  if (is_first && log_) {
+    log_("max_slowdown is set, and the program marks no steps: from now on each opening at '" + std::string{site} +
+         "' begins one; mark them to keep the bound better");
+  }
+  return may_run_;
+}
+
+/// Call under both locks. The moment is enqueued without the second, and counted only then, because the host may wait
+/// long at a full queue.
+void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
+  std::uint64_t const at = marked_++;
+  ++report_.begun;
+  number_ = number + 1;
+  if (governor_) {
+    side_work const runs = governor_->decide(number, kind_, may_halve_);
+    may_run_ = runs;
+    report_.withheld += runs == side_work::none ? 1 : 0;
+    report_.halved += runs == side_work::half ? 1 : 0;
+  }
+  if (count_ - read_ == kept) return;  // its length stays unknown
+  beginning& now = noted_[count_ % kept];
+  now.at = at;
+  now.series = series_;
+  now.number = number;
+  now.is_skipped = false;
+  if (!now.when) now.when = executor_.make_moment();  // waits for nothing
+  lock.unlock();
+  executor_.note(stream, *now.when);
+  lock.lock();
+  ++count_;
+}
+
+void trainer_steps::skip() {
+  std::lock_guard const lock{mutex_};
+  if (governor_) may_run_ = side_work::none;
+  // its moment may still be on its way to the stream, or noted
+  for (std::uint64_t const at : {count_, count_ + kept - 1}) {
+    beginning& last = noted_[at % kept];
+    last.is_skipped = last.is_skipped || (last.when != nullptr && last.at + 1 == marked_);
+  }
+}
+
+void trainer_steps::collect(placed_kinds placed, bool may_halve) {
+  {
+    std::lock_guard const lock{mutex_};
+    kind_ = kind_of(placed);
+    if (kind_ != 0) last_kind_ = kind_;
+    may_halve_ = may_halve;
+    if (governor_) assume_together(placed);
+  }
+  while (read_next()) {
+  }
+}
+
+/// Assumes the larger slowdown of two names that run together. If nothing is assumed of one of them, that is a lower
+/// bound. Call under the lock.
+void trainer_steps::assume_together(placed_kinds of) {
+  if (of[0] == 0 || of[1] == 0 || of[0] == of[1]) return;
+  if (std::uint64_t const before = std::exchange(together_, kind_); before != kind_) governor_->assume_nothing(before);
+  governor::assumed_slowdown both;
+  for (std::uint64_t const kind : of) {
+    auto const its = assumed_.find(kind);
+    both.is_at_least = both.is_at_least || its == assumed_.end();
+    if (its != assumed_.end()) both.slowdown = std::max(both.slowdown, its->second);
+  }
+  if (both.slowdown > 0 || !both.is_at_least) governor_->assume_slowdown(kind_, both);
+}
+
+/// Asks the machine without the lock: what was noted stays until it is read.
+bool trainer_steps::read_next() {
+  std::unique_lock lock{mutex_};
+  if (read_ + 1 >= count_) return false;
+  beginning const& from = noted_[read_ % kept];
+  beginning const& to = noted_[(read_ + 1) % kept];
+  lock.unlock();
+  auto const took = executor_.between(*from.when, *to.when);
+  if (!took) return false;
+  lock.lock();
+  ++read_;
+  // A step that ended by another bound or an earlier number says nothing.
+  if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;
+  ++report_.timed;
+  report_.total += *took;
+  if (governor_) governor_->took(from.number, static_cast<double>(took->count()));
+  return true;
+}
+
+step_report trainer_steps::report() const {
+  std::lock_guard const lock{mutex_};
+  return bounded_ && !governor_ && report_.begun == 0 ? *bounded_ : now();
+}
+
+/// Call under the lock.
+step_report trainer_steps::now() const {
+  step_report found = report_;
+  if (governor_) {
+    bool const half = is_halved(last_kind_);
+    found.chance = governor_->chance(last_kind_, half);
+    found.slowdown = governor_->interval(last_kind_, half);
+    found.noise = governor_->noise();
+    found.steps_to_know = governor_->steps_to_know(last_kind_, half);
+  }
+  return found;
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include <lull/host/detail/job/job_core.hpp>
+#include <lull/host/detail/runtime/step_finder.hpp>
+#include <lull/host/executor.hpp>
+#include <lull/host/govern/governor.hpp>
+#include <lull/host/step_report.hpp>
+
+namespace lull::detail {
+
+/// A trainer's steps: how long they take on its stream, and in which of them side work may run. Thread-safe. Only
+/// `next` and `may_run`, which enqueue, wait for the machine.
+class trainer_steps {
+ public:
+  using log_function = std::function<void(std::string_view)>;
+
+  /// As bound(). `harvests`: if false, no side work runs anyway and no bound is kept. `trainer`: the same for all
+  /// ranks. `log` may be empty; it outlives this object.
+  trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
+                log_function const& log);
+
+  /// Sets the bound. Side work first runs in the next step, and nothing is known yet. 0: it may run in all steps, at
+  /// once. Does nothing if the bound is unchanged. Throws usage_error.
+  void bound(double max_slowdown);
+
+  /// Sets the slowdown, as a share of a step, that is assumed of side work of a name until it is measured. Throws
+  /// usage_error, and limit_error for more than `max_assumed` names.
+  void assume_slowdown(std::string_view name, double slowdown);
+  static constexpr std::size_t max_assumed = 64;
+
+  /// Begins the next step where the stream is now; the one before ends there. Only enqueues; the first calls allocate.
+  /// `number`: without it, the last one's plus 1.
+  void next(stream_handle stream, std::optional<std::uint64_t> number = {});
+  /// Ignores the current step. Under a bound no further side work begins in it.
+  void skip();
+  /// Returns what may run in a bubble that is about to open. If the program marks no steps, a step may begin.
+  side_work may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site);
+  /// Returns the chance that side work of a kind runs in a step to come. None: its cost is not known at all, or there
+  /// is no bound.
+  std::optional<double> chance(std::uint64_t kind) const {
+    std::lock_guard const lock{mutex_};
+    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind, is_halved(kind))}
+                                                     : std::nullopt;
+  }
+  /// Returns how much longer steps take in which only side work of a kind ran. None: not known yet, or there is no
+  /// bound.
+  std::optional<slowdown_interval> slowdown(std::uint64_t kind) const {
+    std::lock_guard const lock{mutex_};
+    return governor_ ? governor_->interval(kind) : std::nullopt;
+  }
+  /// Returns whether side work may run in the current step.
+  bool may_harvest() const noexcept { return may_run_ != side_work::none; }
+  /// Reads the lengths of steps that are over. `placed`: kinds of the placed jobs, for steps to come. `may_halve`: each
+  /// of them can run with half of its blocks.
+  void collect(placed_kinds placed, bool may_halve);
+  step_report report() const;
+
+ private:
+  void begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock);
+  step_report now() const;
+  bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
+  bool read_next();
+  void assume_together(placed_kinds of);
+
+  static constexpr std::size_t kept = 256;  // unread moments
+  struct beginning {
+    std::uint64_t at = 0;      // among all marked steps
+    std::uint64_t series = 0;  // its series when it was marked
+    std::uint64_t number = 0;
+    bool is_skipped = false;
+    std::unique_ptr<stream_moment> when;
+  };
+
+  executor& executor_;
+  bool const harvests_;
+  std::uint64_t const draw_seed_;
+  log_function const& log_;
+  std::atomic<side_work> may_run_{side_work::all};
+  std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
+  std::mutex marks_;                          // held while a moment is enqueued, taken before `mutex_`
+  mutable std::mutex mutex_;                  // guards all that follows
+  std::map<std::uint64_t, double> assumed_;   // by the kind of one name
+  std::uint64_t together_ = 0;                // the kind of the two names for which something is assumed
+  std::optional<governor> governor_;
+  std::array<beginning, kept> noted_;
+  std::uint64_t kind_ = 0;       // of the placed jobs
+  std::uint64_t last_kind_ = 0;  // … or of the last ones
+  bool may_halve_ = false;
+  step_finder finder_;
+  std::uint64_t found_ = 0;             // steps that the program did not mark
+  std::uint64_t marked_ = 0;            // all steps
+  std::uint64_t series_ = 0;            // of steps under one bound whose numbers rise
+  std::uint64_t number_ = 0;            // of the next step
+  std::uint64_t count_ = 0;             // of noted moments
+  std::uint64_t read_ = 0;              // of those whose steps' lengths were read
+  step_report report_;                  // since the bound was set
+  std::optional<step_report> bounded_;  // of the time before the bound was taken away
+};
+
+}  // namespace lull::detail
