@@ -86,4 +86,4 @@ def plots_of(page):
         yield page.parent / file, drawn(caption, table)
     record = page.parent / "docs/results/timeline.json"
     if page.name == "README.md" and record.is_file():
-        yield page.parent / "docs/timeline.svg", draw_timeline.draw(json.loads(record.read_bytes())["drawn"])
+        yield page.parent / "docs/timeline.svg", draw_timeline.draw(json.loads(record.read_bytes())["rows"][0]["drawn"])
