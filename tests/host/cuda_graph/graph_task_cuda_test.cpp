@@ -89,6 +89,26 @@ TEST_F(graph_as_side_work, runs_more_segments_in_a_bubble_than_one_graph_may_lau
   EXPECT_EQ(step.found(), step.expect(60));
 }
 
+/// An executable ends a little after its last node, and one that has not ended cannot be launched.
+TEST_F(graph_as_side_work, of_one_short_node_runs_as_often_as_asked) {
+  device_array<std::uint32_t> x{executor(), std::vector<std::uint32_t>(1, 1)};
+  device_array<std::uint32_t> const ones{executor(), std::vector<std::uint32_t>(1, 1)};
+  cuda_graph const tiny =
+      captured([&](cudaStream_t stream) { test::apply_node(stream, x.data(), ones.data(), 1, 7, 0); });
+  job const work = submit(*side_, {.graph = tiny.get(), .steps = 3'000});
+  train(work, 200'000);
+  std::uint32_t expected = 1;
+  for (int step = 0; step < 3'000; ++step) expected = test::applied_node(expected, 1, 7);
+  EXPECT_EQ(x.read(), std::vector<std::uint32_t>{expected});
+}
+
+TEST_F(graph_as_side_work, is_refused_where_the_runtime_only_observes_and_none_of_it_runs) {
+  counted_step step{executor(), 1'000};
+  runtime watching{{.executor = {.kind = executor_kind::cuda}, .mode = runtime_mode::observe}};
+  EXPECT_THROW(submit(watching, {.graph = step.graph(), .steps = 5}), usage_error);
+  EXPECT_EQ(step.found(), step.expect(0));
+}
+
 TEST_F(graph_as_side_work, with_a_node_that_takes_too_long_is_refused_by_name) {
   device_array<std::uint32_t> x{executor(), 256};
   cuda_graph const slow = captured([&](cudaStream_t stream) {
