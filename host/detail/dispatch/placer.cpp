@@ -80,7 +80,7 @@ void placer::take_what_was_made() {
       places_[i / gates_.size()].slots.push_back({.slot = made->lines.data() + i,
                                                   .answer = {made->answers.host() + i, made->answers.device() + i},
                                                   .resident = made->resident,
-                                                  .of_stream = gates_[i % gates_.size()].get(),
+                                                  .source = gates_[i % gates_.size()].get(),
                                                   .graph = {}});
     }
     of_streams_.push_back(std::move(made));
@@ -115,7 +115,7 @@ void placer::keep_a_spare_gate() {
   steady::time_point unused_since{};
   auto since = steady::now() - idle_for;
   for (auto const& each : gates_) {
-    if (each->stream_id() == 0) return;
+    if (!each->is_taken()) return;
     auto const idle = each->idle_since();
     auto const left_open = each->left_open_since();  // its stream may be gone
     if (!idle && !left_open) continue;
@@ -129,12 +129,11 @@ void placer::keep_a_spare_gate() {
   if (max_idle != nullptr) max_idle->vacate(unused_since);
 }
 
-/// Returns whether jobs are placed on this gate: on those of the trainer's streams, and on the one that its next stream
-/// would take.
-bool placer::is_served(gate const& of) const {
-  if (of.stream_id() != 0) return true;
-  auto const spare =
-      std::find_if(gates_.begin(), gates_.end(), [](auto const& each) { return each->stream_id() == 0; });
+/// Returns whether jobs are placed there: in graphs, on the gates of the trainer's streams, and on the one that its
+/// next stream would take.
+bool placer::is_served(bubble_source const& of) const {
+  if (of.is_taken()) return true;
+  auto const spare = std::find_if(gates_.begin(), gates_.end(), [](auto const& each) { return !each->is_taken(); });
   return spare == gates_.end() || spare->get() == &of;  // end: it was taken a moment ago
 }
 
@@ -150,6 +149,7 @@ void placer::follow_captures() {
         slots.push_back({.slot = each.slot,
                          .answer = executor_->map(sizeof(std::uint64_t)),
                          .resident = each.kernel.resident,
+                         .source = &captured_,
                          .graph = graph});
       }
     } catch (limit_error const&) {  // no pinned memory now
@@ -260,12 +260,10 @@ bool placer::move_slots(int index, bool fill) {
       if (said % 2 == 1) slot.full = slot.fills;
       slot.is_held = said % 2 == 0;  // asked again below
       slot.asked = 0;
-      if (slot.full && fill && slot.of_stream != nullptr) {
-        slot.of_stream->arm(index, {here.job->kernel(), here.job->grid, {slot.slot, slot.of_stream->ref()}});
-      }
+      if (slot.full && fill) slot.source->arm(index, {here.job->kernel(), here.job->grid, {slot.slot, {}}});
     }
     if (slot.full == fill || (fill && slot.resident != here.job->kernel().resident)) continue;
-    if (fill && slot.of_stream != nullptr && !is_served(*slot.of_stream)) continue;
+    if (fill && !is_served(*slot.source)) continue;
     all = false;
     // otherwise the stream might never become idle, and the other place waits for that
     if (slot.is_held && !is_idle) continue;
@@ -346,7 +344,7 @@ bool placer::only_in_graphs() const {
   if (!in_graphs()) return false;
   auto const since = steady::now() - idle_for;
   return std::all_of(gates_.begin(), gates_.end(), [&](auto const& each) {
-    if (each->stream_id() == 0) return true;
+    if (!each->is_taken()) return true;
     auto const idle = each->idle_since();
     return idle && *idle < since;
   });

@@ -94,8 +94,8 @@ class placer {
     bool is_held = false;  // a block was still inside the last time
     bool lease_is_old = false;
     void const* resident = nullptr;  // the kind of worker that looks there
-    gate* of_stream = nullptr;       // or
-    std::shared_ptr<captured_gate> graph;
+    bubble_source* source = nullptr;
+    std::shared_ptr<captured_gate> graph;  // whose slot it is; null: a stream's
   };
   /// What the streams' slots of one kind of worker are made of.
   struct slot_memory {
@@ -119,7 +119,7 @@ class placer {
 
   void take_what_was_made();
   void keep_a_spare_gate();
-  bool is_served(gate const& of) const;
+  bool is_served(bubble_source const& of) const;
   void look_after(int index);
   void put_in(place& here, job_pointer job, std::shared_ptr<job_seat> seat);
   bool stays(int index);

@@ -12,6 +12,13 @@
 
 namespace lull::detail {
 
+/// What a place of a gate launches.
+struct armed_worker {
+  worker_kernel kernel;
+  worker_grid grid;
+  worker_params params;  // the slot is null: nothing is launched
+};
+
 /// Where measured bubbles go, and what is known in addition to their records.
 struct collected_bubbles {
   std::deque<bubble_report>& into;
@@ -35,6 +42,10 @@ class bubble_source {
   /// Returns the site where a kernel of the trainer seems to have waited for our blocks since the last call.
   virtual std::optional<std::string> take_held_up() = 0;
   virtual runtime_counts counts() const = 0;
+  /// Sets what a place launches. Graphs hold their workers from their capture on.
+  virtual void arm(int, armed_worker) noexcept {}
+  /// Returns whether a stream or a graph uses it.
+  virtual bool is_taken() const noexcept { return true; }
 };
 
 }  // namespace lull::detail

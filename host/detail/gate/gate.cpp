@@ -77,6 +77,7 @@ void gate::vacate(steady::time_point since) {
 
 void gate::arm(int place, armed_worker what) noexcept {
   std::lock_guard const lock{mutex_};
+  what.params.gate = ref_;
   armed_[static_cast<std::size_t>(place)] = what;
 }
 

@@ -28,13 +28,6 @@ namespace lull::detail {
 
 inline constexpr int places = 2;  // the current job and its successor
 
-/// What a place of a gate launches.
-struct armed_worker {
-  worker_kernel kernel;
-  worker_grid grid;
-  worker_params params;
-};
-
 /// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
 struct launch_request {
   std::uint64_t bubble = 0;
@@ -101,8 +94,8 @@ class gate final : public bubble_source {
   /// `left_open_since` returned, and has passed all edges.
   void vacate(std::chrono::steady_clock::time_point since);
 
-  /// Sets what a place launches; a null slot: nothing. The dispatcher calls it.
-  void arm(int place, armed_worker what) noexcept;
+  void arm(int place, armed_worker what) noexcept override;
+  bool is_taken() const noexcept override { return stream_id() != 0; }
   bool ready() const noexcept;
 
   /// Opens a bubble. `halved`: its workers get half of their blocks.

@@ -28,8 +28,7 @@ class gate_of_a_stream : public testing::Test {
   gate_of_a_stream() {
     gate_.take(trainer_.id());
     gate_.note_lease(1h);
-    gate_.arm(0,
-              {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, gate_.ref()}});
+    gate_.arm(0, {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, {}}});
   }
   ~gate_of_a_stream() override { trainer_.synchronize(); }
 

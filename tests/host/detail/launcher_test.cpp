@@ -44,9 +44,8 @@ class launching : public testing::Test {
       gates_.push_back(std::make_unique<gate>(executor_, static_cast<std::uint32_t>(g), 0, site_limits{}));
       gates_.back()->take(streams_.back()->get()->id());
       gates_.back()->note_lease(2s);
-      gates_.back()->arm(0, {threads_worker<probe_task>(),
-                             executor_.load(threads_worker<probe_task>(), 0),
-                             {&slot_, gates_.back()->ref()}});
+      gates_.back()->arm(0,
+                         {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, {}}});
     }
   }
   ~launching() override {
