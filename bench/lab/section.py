@@ -49,8 +49,8 @@ def load():
 
 
 def chosen(names):
-    """Sections in order, with the rows that are wanted of each, or none for all. A prefix such as `step` stands for
-    every `step:…`; NAME@ROW,… has these rows. Raises ValueError for a name of none."""
+    """Sections in order, with the rows that are wanted of each, or none for all. A prefix such as `stage` stands for
+    every `stage:…`; NAME@ROW,… has these rows. Raises ValueError for a name of none."""
     found = []
     for name, _, rows in (each.partition("@") for each in names or load()):
         of_name = [name] if name in load() else [each for each in SECTIONS if each.startswith(f"{name}:")]

@@ -8,11 +8,6 @@ from lab.section import kept, section
 CONNECTIONS = (1, 4, 8, 32)
 OTHER_TASKS = ("streaming", "mlp", "pagerank", "product")
 AHEAD_US = (10_000_000, 20_000, 2_000, 500, 0)  # from as soon as it can be to not before the bubble is open
-STEP = {
-    "compute": [f"compute --connections {count}{foreign}" for count in CONNECTIONS for foreign in ("", " --foreign")],
-    "tasks": [f"{task} --connections 8 --foreign" for task in OTHER_TASKS],
-    "ahead": [f"compute --connections 8 --foreign --armed-ahead-us {ahead}" for ahead in AHEAD_US],
-}
 STAGE = {  # arguments for each number of connections
     "wait": ((8,), "--tasks wait --foreign off"),
     "few_sms": ((8,), "--tasks compute --foreign off --processors 16"),
@@ -27,23 +22,10 @@ STAGE = {  # arguments for each number of connections
 TORCH = "1 gpu and PyTorch"
 
 
-@section("step", "as named", seconds=225, each=STEP)
-def step(build, name):
-    """What side work costs a step of a few thousand short kernels, in six scopes a row. The interval of
-    `slowdown_percent` is that of the mean of scopes, of `worst_slowdown_percent` the worst scope's own."""
-    rows = []
-    for plan in STEP[name]:
-        command = of_bench(build, f"step_slowdown --scopes 6 --seconds 2 --task {plan}")
-        runs = [read_json(shell(command, 250)) for _ in range(2)]
-        asked = next((run["arguments"] for run in runs if "arguments" in run), None)
-        rows.append({"asked": asked, **bounded(command, *(without(["arguments"], run) for run in runs))})
-    return rows
-
-
 @section("stage", "as named", needs=TORCH, seconds=360, each=STAGE)
 def stage(build, name):
-    """What side work costs a real stage in PyTorch, in one process a run; a row for each plan of it. Intervals as in
-    `step`."""
+    """What side work costs a real stage in PyTorch, in one process a run; a row for each plan of it. The interval of
+    `slowdown_percent` is that of the mean of scopes, of `worst_slowdown_percent` the worst scope's own."""
     counts, words = STAGE[name]
     rows = []
     for count in kept(counts):
