@@ -162,7 +162,7 @@ class history {
     /// Learns the usual length from many bubbles: of random lengths, each ninth is shorter than the eight before it. A
     /// close may have come at any time since the look before it was seen. If the seen lengths were used as they are,
     /// those that repeat would differ by as much as pieces are long: nothing would be delayed, and closes would still
-    /// be seen late. A model says what both choices change (bench/lab/programs/model_hint.py).
+    /// be seen late.
     void learn() noexcept {
       auto sorted = recent_;
       auto const begin = sorted.begin();
