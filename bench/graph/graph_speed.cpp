@@ -22,9 +22,9 @@
 #include <vector>
 
 #include <lull/apps/registry/registry.hpp>
-#include <lull/bench/graph/asked_graph.hpp>
 #include <lull/bench/graph/textbook/textbook.hpp>
 #include <lull/bench/guarded.hpp>
+#include <lull/graph/graph_input.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/measure/cuda/timed_stream.hpp>
 #include <lull/host/measure/plain_kernels.hpp>
@@ -123,7 +123,8 @@ double worker_ms(executor& executor, job_description const& what, solo_run& last
 /// Those of the task over the graph that its owner takes.
 std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
   if (!asked.library.empty() || !bench::has_textbooks(asked.name)) return {};
-  return bench::make_textbooks(asked.name, bench::asked_graph(asked), asked.values);
+  auto const weights = asked.name == "sssp" ? graph_input::weights::needed : graph_input::weights::dropped;
+  return bench::make_textbooks(asked.name, graph_input{asked.name, asked.values, weights}.take(), asked.values);
 }
 
 /// Milliseconds of runs by one way.

@@ -86,7 +86,7 @@ class command_lines(unittest.TestCase):
             ["pipeline", "--scopes=1"],
             ["pipeline", "--schedules=no"],
             ["killed_rank", "--kills=3"],
-            ["cugraph"],
+            ["hub_graph"],
             ["no_such_program"],
         ):
             with self.subTest(wrong), self.assertRaises(SystemExit) as ended:
@@ -105,7 +105,6 @@ class command_lines(unittest.TestCase):
         done = lab("stage", "--build", "nowhere")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, "^lab stage: NOT RUN: (No module named 'torch'|torch finds no GPU)\n$")
-        self.assertIn("NOT RUN", lab("cugraph", "bfs:kronecker=4").stderr)
 
 
 class treatments(unittest.TestCase):
