@@ -40,14 +40,12 @@ LEAVING += yields("behind:burst_132 --bubbles=3000", tasks=("mlp",))
 PICTURES = ("lanczos3_rgb", "lanczos3_grey", "area_rgb", "lanczos3_rgb_watermark", "area_rgb_watermark")
 RESIZE = [f"resize_npp/what:{what}/width:{width}/" for what in PICTURES for width in (1920, 640)]
 WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
-SETUP = [f"graph_load/kind:{kind}/threads:{threads}/" for kind in (0, 1) for threads in (1, 2)]
 RATING_TEXTS, GRAPH_TEXTS = ("csv",), ("el", "wel", "gr", "mtx")
 TEXTS = {name: RATING_TEXTS if task.inputs is RATINGS else GRAPH_TEXTS for name, task in TASKS.items() if not task.task}
 GRAPH_PARTS = "el wel gr mtx transpose is_symmetric orient plan_triangles read_ratings rating_blocks".split()
 GRAPH_SETUP = [f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in TEXTS.items() for text in texts]
 GRAPH_SETUP += [f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in TEXTS.items()]
 GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in GRAPH_PARTS]
-SITES = ["site_calls/executor:threads/", "site_calls/executor:cuda/"]
 PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 
 OF_BENCHES = {  # unit, seconds, benchmarks, what
@@ -62,14 +60,12 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
     "whole_job": ("files a second", 60, WHOLE_JOB, "The image task from folder to folder."),
 }
 ON_CPU = {
-    "setup": ("times in ms, rates as named", 480, SETUP, "How fast a text of 100 MB becomes a graph."),
     "graph_setup": (
         "times in ms, rates as named",
         488,
         GRAPH_SETUP,
-        "How fast a graph task is ready from such a text.",
+        "How fast a graph task is ready from a text of 100 MB.",
     ),
-    "sites": ("us", 120, SITES, "Host time of open and close with many sites."),
     "pagerank_cpu": ("ms", 120, PAGERANK_CPU, "PageRank on CPU threads, beside a plain loop."),
 }
 
