@@ -5,7 +5,7 @@
 //   textbook kernels over the same graph, where there are some (textbook/), which the host launches, by events around
 //   the whole run; they must find what the worker finds.
 //
-//   graph_speed TASK[:OPTION=VALUE,…] [PAIRS [always|never|none]]
+//   graph_speed TASK[:OPTION=VALUE,…] [PAIRS [always|never|none [GRAIN]]]
 //
 // prints one JSON object: medians, least and greatest of PAIRS (5), in turns. `always` (the default) puts a kernel of
 // one block between two phases, for the task's `advance`; `never` leaves it out, for tasks whose phases do not need it;
@@ -138,12 +138,13 @@ struct timed_runs {
   }
 };
 
-void measure(std::string const& request, int pairs, std::string_view between) {
+void measure(std::string const& request, int pairs, std::string_view between, int grain) {
   task_request const asked = parse_task(request, known_tasks(), library_task);
   auto const executor = make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true});
   std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
   owner->prepare(*executor);
-  job_description const what = owner->describe();
+  job_description what = owner->describe();
+  if (grain != 0) what.grain = static_cast<std::uint32_t>(grain);
   std::uint64_t const blocks = executor->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
   bool const is_plain = between != "none";
   plain_run plain{*executor, what};
@@ -196,11 +197,12 @@ int main(int argc, char** argv) {
     bench::need_gpu();
     std::string_view const when = argc > 3 ? argv[3] : "always";
     int const pairs = argc > 2 ? std::atoi(argv[2]) : 5;
-    if (argc < 2 || argc > 4 || pairs < 1 || (when != "always" && when != "never" && when != "none")) {
-      std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never|none]]\n");
+    int const grain = argc > 4 ? std::atoi(argv[4]) : 0;  // 0: the task's own
+    if (argc < 2 || argc > 5 || pairs < 1 || grain < 0 || (when != "always" && when != "never" && when != "none")) {
+      std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never|none [GRAIN]]]\n");
       return 2;
     }
-    measure(argv[1], pairs, when);
+    measure(argv[1], pairs, when, grain);
     return 0;
   });
 }
