@@ -140,22 +140,11 @@ def instants(build):
 CONNECTIONS = (1, 4, 8, 32)
 
 
-def of_connections(build, program, limit, read):
-    commands = {count: of_bench(build, f"{program} --connections {count}") for count in CONNECTIONS}
-    return [{"connections": count, **twice(command, limit, read)} for count, command in commands.items()]
-
-
-@section("pending", "ns", seconds=86)
-def pending(build):
-    """What a wait that is pending beside training costs each of its kernels. A row is of one program; its rows are
-    inside."""
-    return of_connections(build, "pending_wait", 130, read_json)
-
-
 @section("two_streams", "us", seconds=50)
 def two_streams(build):
     """Two streams of a trainer of which one waits for the other. A run in which a wait ran out is an outcome."""
-    return of_connections(build, "two_streams", 250, read_outcome)
+    commands = {count: of_bench(build, f"two_streams --connections {count}") for count in CONNECTIONS}
+    return [{"connections": count, **twice(command, 250, read_outcome)} for count, command in commands.items()]
 
 
 @section("connections", "us", seconds=300)
