@@ -13,7 +13,9 @@ The trainer is the stage of the program `stage`, on a stream of high priority. R
   other_process       replays without pause in another process, time-sliced; mps: under MPS; xsched: under XSched
 
 A scope measures one row, with groups of steps with and without side work by turns; rounds of all rows alternate. One
-JSON object a scope on standard output, then one a row over its scopes; the table on standard error, and in --table.
+JSON object a scope on standard output, then one a row over its scopes; chapter 8 of docs/ says what is compared.
+`plain_step_percent`: a step of the trainer in this row's scopes while their side work is not on, against one in those
+of row nothing: threads, contexts and memory of a row's scope are there with side work and without.
 
   --server mps              this program as a client of a daemon that it starts and stops; rows: nothing, mps
   --xsched FOLDER           … of XSched, installed in that folder; rows: nothing, xsched
@@ -21,7 +23,6 @@ JSON object a scope on standard output, then one a row over its scopes; the tabl
 
 import json
 import os
-import pathlib
 import statistics
 import sys
 import time
@@ -30,8 +31,7 @@ import types
 from lab import on_gpu, torch
 from lab.compare import servers
 from lab.compare.rows import ROWS, Comparison
-from lab.compare.table import bound_of, plain_steps, table
-from lab.numbers import quantiles
+from lab.numbers import quantiles, slowdown
 from lab.options import all_of, at_least, count, one_of
 from lab.trainer import Size, stream_of
 from lab.treatment import over_scopes
@@ -74,11 +74,31 @@ def whole_row(name, scopes, drains):
     return row | {key: ran[0][key] for key in ("no_drain",) if key in ran[0]}
 
 
+def bound_of(scopes):
+    """Of several scopes' pieces that bubbles closed on; None where a scope has none told. A quantile of all is at most
+    the greatest of the scopes' own."""
+    bounds = [scope.get("drain_bound_us") for scope in scopes]
+    if not bounds or None in bounds:
+        return None
+    times = [bound for bound in bounds if bound["count"]]
+    greatest = {key: max(bound[key] for bound in times) for key in ("p50", "p99", "max")} if times else {}
+    return {"count": sum(bound["count"] for bound in bounds), **greatest}
+
+
+def plain_steps(row, nothing):
+    """For two rows whose scopes alternated."""
+    pairs = list(zip(nothing.get("scopes", ()), row.get("scopes", ())))
+    if row is nothing or not pairs:
+        return {}
+    times = ([scope["step_ms_none"] for scope in scopes] for scopes in zip(*pairs))
+    return slowdown(*times, name="plain_step_percent")
+
+
 def compare(given):
     say("makes the trainer and the side step")
     comparison = Comparison(given)
-    title = f"Side step: {given.model}, {comparison.plain_ms:.2f} ms; {comparison.step_mib:.0f} MiB of weights"
-    say(f"{title}; a step of the trainer is idle for {comparison.trainer.idle_ms:.1f} ms")
+    say(f"{given.model}: {comparison.plain_ms:.2f} ms a step, {comparison.step_mib:.0f} MiB of weights")
+    say(f"a step of the trainer is idle for {comparison.trainer.idle_ms:.1f} ms")
     scopes, drains = {name: [] for name in given.rows}, {name: [] for name in given.rows}
     try:
         for index in range(given.rounds):
@@ -93,19 +113,8 @@ def compare(given):
         comparison.close()
     rows = [whole_row(name, scopes[name], drains[name]) for name in given.rows]
     nothing = next((row for row in rows if row["row"] == "nothing"), {})
-    rows = [row | plain_steps(row, nothing) for row in rows]
     for row in rows:
-        printed({"rounds": given.rounds, **row})
-    say_table(rows, given, title)
-
-
-def say_table(rows, given, title):
-    text = table(rows, title)
-    print(f"\n{text}", file=sys.stderr, flush=True)
-    if given.table:
-        path = pathlib.Path(given.table)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        printed({"rounds": given.rounds, **row, **plain_steps(row, nothing)})
 
 
 def no_cut_or_pieces(text):
@@ -126,7 +135,6 @@ def measure(
     server: one_of(servers.SERVERS) = None,
     mps_percent=25,
     xsched: os.path.abspath = None,
-    table="",
     limit: count = 480,
     size=Size(),
 ):
@@ -137,9 +145,7 @@ def measure(
         try:
             sys.exit(servers.again_under(given))
         except Exception as why:
-            row = {"row": server, "not_run": f"{type(why).__name__}: {why}"}
-            printed(row)
-            return say_table([row], given, f"Side step: {model}")
+            return printed({"row": server, "not_run": f"{type(why).__name__}: {why}"})
     on_gpu(limit)
     with torch.cuda.stream(stream_of(stream)):
         compare(given)
