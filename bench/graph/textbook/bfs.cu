@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <lull/bench/graph/textbook/frontier.cuh>
+#include <lull/graph/csr/transpose.hpp>
 
 namespace lull::bench {
 namespace {
@@ -91,16 +92,21 @@ __global__ void __launch_bounds__(frontier_threads)
   found.append(to, {}, edges);
 }
 
-/// What both searches have: the result, frontiers in queues, and a level top-down.
-class search : public textbook {
+class direction_optimising_search final : public textbook {
  public:
-  search(std::shared_ptr<device_graph const> out, std::uint32_t source, std::uint64_t edges)
-      : out_(std::move(out)),
+  static constexpr std::uint64_t alpha = 15;
+  static constexpr std::uint64_t beta = 18;
+
+  direction_optimising_search(csr const& graph, std::uint32_t source)
+      : out_(graph),
+        in_(transpose(graph)),
         source_(source),
-        edges_(edges),
+        edges_(graph.offsets[source + 1ULL] - graph.offsets[source]),
         depth_(vertices()),
         queues_{device_array<std::uint32_t>{vertices()}, device_array<std::uint32_t>{vertices()}},
-        expander_(out_->ref(), static_cast<reach const*>(nullptr)) {}
+        expander_(out_.ref(), static_cast<reach const*>(nullptr)),
+        bitmaps_{device_array<std::uint32_t>{words()}, device_array<std::uint32_t>{words()}},
+        blocks_(std::min(resident_blocks(bottom_up, frontier_threads), blocks_of(vertices(), frontier_threads))) {}
 
   double run() override {
     return stream_.ms([&] {
@@ -114,140 +120,99 @@ class search : public textbook {
     return {depths.begin(), depths.end()};
   }
 
- protected:
-  virtual void levels() = 0;
-
-  csr_ref out() const { return out_->ref(); }
-  std::uint32_t vertices() const { return out_->ref().vertices; }
+ private:
+  std::uint32_t vertices() const { return out_.ref().vertices; }
+  std::size_t words() const { return (std::size_t{vertices()} + 31) / 32; }
   cudaStream_t stream() const { return stream_.get(); }
-  std::uint32_t* depth() const { return depth_.get(); }
-  std::uint32_t level() const { return level_; }
-  frontier_size const& size() const { return size_; }
   search_counts* counts() const { return counts_.device(); }
 
   frontier_queue frontier() const { return {queues_[step_ % 2].get(), &counts()->size[step_ % 3]}; }
   frontier_queue next() const { return {queues_[(step_ + 1) % 2].get(), &counts()->size[(step_ + 1) % 3]}; }
   frontier_size* cleared() const { return &counts()->size[(step_ + 2) % 3]; }
 
-  void top_down() {
-    expander_.run(stream(), frontier(), size_, reach{depth(), level_ + 1}, next(), {}, cleared());
-    next_queue();
-    level_ += 1;
-  }
-  /// The host waits for the size of the frontier.
-  void next_queue() {
-    step_ += 1;
-    size_ = read_counts().size[step_ % 3];
-  }
-  search_counts const& read_counts() { return counts_.read(stream()); }
-  void next_level() { level_ += 1; }
-
- private:
   void begin() {
     step_ = 0;
     level_ = 0;
     size_ = {edges_ != 0 ? 1ULL : 0ULL, edges_};
     counts_.clear(stream());
-    LULL_CUDA(cudaMemsetAsync(depth(), 0xff, depth_.bytes(), stream()));
-    begin_at<<<1, 1, 0, stream()>>>(source_, edges_, depth(), frontier());
+    LULL_CUDA(cudaMemsetAsync(depth_.get(), 0xff, depth_.bytes(), stream()));
+    begin_at<<<1, 1, 0, stream()>>>(source_, edges_, depth_.get(), frontier());
     LULL_CUDA(cudaGetLastError());
   }
 
-  std::shared_ptr<device_graph const> out_;
-  std::uint32_t source_;
-  std::uint64_t edges_;
-  timed_stream stream_;
-  device_array<std::uint32_t> depth_;      // (vertices,)
-  device_array<std::uint32_t> queues_[2];  // (vertices,)
-  host_read_counts<search_counts> counts_;
-  expander expander_;
-  std::uint32_t step_ = 0;   // queues so far
-  std::uint32_t level_ = 0;  // depth of the frontier
-  frontier_size size_{};     // of the frontier
-};
-
-class top_down_search final : public search {
- public:
-  using search::search;
-
- private:
-  void levels() override {
-    while (size().vertices != 0) top_down();
-  }
-};
-
-class direction_optimising_search final : public search {
- public:
-  static constexpr std::uint64_t alpha = 15;
-  static constexpr std::uint64_t beta = 18;
-
-  direction_optimising_search(std::shared_ptr<device_graph const> out, std::shared_ptr<device_graph const> in,
-                              std::uint32_t source, std::uint64_t edges)
-      : search(std::move(out), source, edges),
-        in_(std::move(in)),
-        bitmaps_{device_array<std::uint32_t>{words()}, device_array<std::uint32_t>{words()}},
-        blocks_(std::min(resident_blocks(bottom_up, frontier_threads), blocks_of(vertices(), frontier_threads))) {}
-
- private:
-  std::size_t words() const { return (std::size_t{vertices()} + 31) / 32; }
-
-  void levels() override {
-    std::uint64_t to_check = in_->ref().edges;
-    std::uint64_t scout = size().edges;
+  void levels() {
+    std::uint64_t to_check = in_.ref().edges;
+    std::uint64_t scout = size_.edges;
     std::uint32_t climbed = 0;  // levels bottom-up
-    while (size().vertices != 0) {
+    while (size_.vertices != 0) {
       if (scout <= to_check / alpha) {
         to_check -= scout;
         top_down();
-        scout = size().edges;
+        scout = size_.edges;
         continue;
       }
       LULL_CUDA(cudaMemsetAsync(bitmaps_[0].get(), 0, bitmaps_[0].bytes(), stream()));
-      queue_to_bitmap<<<blocks_of(size().vertices, frontier_threads), frontier_threads, 0, stream()>>>(
+      queue_to_bitmap<<<blocks_of(size_.vertices, frontier_threads), frontier_threads, 0, stream()>>>(
           frontier(), bitmaps_[0].get());
       LULL_CUDA(cudaGetLastError());
       std::uint64_t before = 0;
-      std::uint64_t reached = size().vertices;
+      std::uint64_t reached = size_.vertices;
       do {
         before = std::exchange(reached, climb(climbed));
         climbed += 1;
       } while (reached >= before || reached > vertices() / beta);
       if (reached == 0) return;
-      bitmap_to_queue<<<blocks_of(vertices(), frontier_tile), frontier_threads, 0, stream()>>>(out(), bitmaps_[0].get(),
-                                                                                               next(), cleared());
+      bitmap_to_queue<<<blocks_of(vertices(), frontier_tile), frontier_threads, 0, stream()>>>(
+          out_.ref(), bitmaps_[0].get(), next(), cleared());
       LULL_CUDA(cudaGetLastError());
       next_queue();
       scout = 1;
     }
   }
 
+  void top_down() {
+    expander_.run(stream(), frontier(), size_, reach{depth_.get(), level_ + 1}, next(), {}, cleared());
+    next_queue();
+    level_ += 1;
+  }
+
+  /// The host waits for the size of the frontier.
+  void next_queue() {
+    step_ += 1;
+    size_ = counts_.read(stream()).size[step_ % 3];
+  }
+
   /// A level bottom-up; returns how many vertices it has reached.
   std::uint64_t climb(std::uint32_t climbed) {
-    bottom_up<<<blocks_, frontier_threads, 0, stream()>>>(in_->ref(), depth(), level() + 1, bitmaps_[0].get(),
+    bottom_up<<<blocks_, frontier_threads, 0, stream()>>>(in_.ref(), depth_.get(), level_ + 1, bitmaps_[0].get(),
                                                           bitmaps_[1].get(), &counts()->reached[climbed % 2],
                                                           &counts()->reached[(climbed + 1) % 2]);
     LULL_CUDA(cudaGetLastError());
     std::swap(bitmaps_[0], bitmaps_[1]);
-    next_level();
-    return read_counts().reached[climbed % 2];
+    level_ += 1;
+    return counts_.read(stream()).reached[climbed % 2];
   }
 
-  std::shared_ptr<device_graph const> in_;
+  device_graph out_;
+  device_graph in_;
+  std::uint32_t source_;
+  std::uint64_t edges_;  // that leave it
+  timed_stream stream_;
+  device_array<std::uint32_t> depth_;      // (vertices,)
+  device_array<std::uint32_t> queues_[2];  // (vertices,)
+  host_read_counts<search_counts> counts_;
+  expander expander_;
   device_array<std::uint32_t> bitmaps_[2];  // (words,) of the frontier and the next one
   unsigned blocks_;
+  std::uint32_t step_ = 0;   // queues so far
+  std::uint32_t level_ = 0;  // depth of the frontier
+  frontier_size size_{};     // of the frontier
 };
 
 }  // namespace
 
-std::unique_ptr<textbook> make_top_down_bfs(std::shared_ptr<device_graph const> out, std::uint32_t source,
-                                            std::uint64_t edges) {
-  return std::make_unique<top_down_search>(std::move(out), source, edges);
-}
-
-std::unique_ptr<textbook> make_direction_optimising_bfs(std::shared_ptr<device_graph const> out,
-                                                        std::shared_ptr<device_graph const> in, std::uint32_t source,
-                                                        std::uint64_t edges) {
-  return std::make_unique<direction_optimising_search>(std::move(out), std::move(in), source, edges);
+std::unique_ptr<textbook> make_direction_optimising_bfs(csr const& graph, std::uint32_t source) {
+  return std::make_unique<direction_optimising_search>(graph, source);
 }
 
 }  // namespace lull::bench

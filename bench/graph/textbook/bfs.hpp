@@ -9,20 +9,13 @@
 
 namespace lull::bench {
 
-/// Breadth-first search for depths, level after level, from a frontier in a queue. The result has 2³² - 1 where a
-/// vertex is not reached. `edges` is how many leave `source`.
+/// Breadth-first search for depths, level after level: from a frontier in a queue, and bottom-up, over bitmaps, while
+/// the frontier is large. The result has 2³² - 1 where a vertex is not reached.
 ///
-/// Source: Merrill, Garland, Grimshaw, "Scalable GPU graph traversal", PPoPP 2012, section 5 (expand and contract in
-/// one kernel), with the edges balanced as `expand` says.
-std::unique_ptr<textbook> make_top_down_bfs(std::shared_ptr<device_graph const> out, std::uint32_t source,
-                                            std::uint64_t edges);
-
-/// The same with levels bottom-up, over bitmaps, while the frontier is large; `in` is the graph's transpose.
-///
-/// Source: Beamer, Asanović, Patterson, "Direction-optimizing breadth-first search", SC 2012, sections 3 to 5; loop and
-/// constants as in bfs.cc of the GAP benchmark suite (Beamer, Asanović, Patterson 2015).
-std::unique_ptr<textbook> make_direction_optimising_bfs(std::shared_ptr<device_graph const> out,
-                                                        std::shared_ptr<device_graph const> in, std::uint32_t source,
-                                                        std::uint64_t edges);
+/// Sources: Beamer, Asanović, Patterson, "Direction-optimizing breadth-first search", SC 2012, sections 3 to 5; loop
+/// and constants as in bfs.cc of the GAP benchmark suite (Beamer, Asanović, Patterson 2015). Top-down: Merrill,
+/// Garland, Grimshaw, "Scalable GPU graph traversal", PPoPP 2012, section 5 (expand and contract in one kernel), with
+/// the edges balanced as `expand` says.
+std::unique_ptr<textbook> make_direction_optimising_bfs(csr const& graph, std::uint32_t source);
 
 }  // namespace lull::bench

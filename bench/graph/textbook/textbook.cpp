@@ -34,13 +34,9 @@ std::optional<std::uint32_t> source_of(std::string_view task, csr const& graph, 
 textbooks for_bfs(csr const& graph, option_values const& values) {
   auto const source = source_of("bfs", graph, values);
   if (!source) return {};
-  std::uint64_t const edges = graph.offsets[*source + 1ULL] - graph.offsets[*source];
-  auto const out = std::make_shared<device_graph const>(graph);
-  auto const in = std::make_shared<device_graph const>(transpose(graph));
   constexpr int depth = 32;  // of a label, above the parent
   textbooks made;
-  made.push_back({"textbook", "labels", depth, make_direction_optimising_bfs(out, in, *source, edges)});
-  made.push_back({"textbook_top_down", "labels", depth, make_top_down_bfs(out, *source, edges)});
+  made.push_back({"textbook", "labels", depth, make_direction_optimising_bfs(graph, *source)});
   return made;
 }
 
@@ -53,10 +49,8 @@ textbooks for_components(csr const& graph, option_values const&) {
 }
 
 textbooks for_triangles(csr const& graph, option_values const&) {
-  csr const oriented = orient(graph).rows;
   textbooks made;
-  made.push_back({"textbook", "total", 0, make_tricore(oriented, triangle_counts::total)});
-  made.push_back({"textbook_each_vertex", "counts", 0, make_tricore(oriented, triangle_counts::each_vertex)});
+  made.push_back({"textbook", "total", 0, make_tricore(orient(graph).rows)});
   return made;
 }
 

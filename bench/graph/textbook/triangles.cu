@@ -36,9 +36,8 @@ __device__ bool holds(sorted_row row, std::uint32_t const* pivots, std::uint32_t
 
 /// An edge u → v closes a triangle with each w that both have an edge to. Rows rise and edges lead to lower numbers, so
 /// w stands before v in u's row.
-template <triangle_counts Counts>
 __global__ void __launch_bounds__(triangle_threads)
-    count_triangles(csr_ref graph, std::uint32_t const* sources, unsigned long long* counts) {
+    count_triangles(csr_ref graph, std::uint32_t const* sources, unsigned long long* total) {
   __shared__ std::uint32_t pivots[triangle_threads];  // 32 of each warp
   std::uint32_t const lane = threadIdx.x % 32;
   std::uint32_t* const own_pivots = pivots + (threadIdx.x - lane);
@@ -59,24 +58,12 @@ __global__ void __launch_bounds__(triangle_threads)
     __syncwarp();  // the pivots of the edge before are no longer read
     own_pivots[lane] = longer.first[std::uint64_t{lane} * longer.length / 32];
     __syncwarp();
-    unsigned long long here = 0;
     for (std::uint32_t i = lane; i < shorter.length; i += 32) {
       std::uint32_t const w = shorter.first[i];
-      if (own_pivots[0] > w || !holds(longer, own_pivots, w)) continue;
-      ++here;
-      if constexpr (Counts == triangle_counts::each_vertex) atomicAdd(&counts[w], 1ULL);
-    }
-    if constexpr (Counts == triangle_counts::each_vertex) {
-      here = warp_sum(here);
-      if (lane == 0 && here != 0) {
-        atomicAdd(&counts[u], here);
-        atomicAdd(&counts[v], here);
-      }
-    } else {
-      all += here;
+      if (own_pivots[0] <= w && holds(longer, own_pivots, w)) ++all;
     }
   }
-  if constexpr (Counts == triangle_counts::total) add_of_block(all, counts);
+  add_of_block(all, total);
 }
 
 std::vector<std::uint32_t> sources_of_edges(csr const& graph) {
@@ -87,42 +74,33 @@ std::vector<std::uint32_t> sources_of_edges(csr const& graph) {
   return sources;
 }
 
-template <triangle_counts Counts>
 class tricore final : public textbook {
  public:
   explicit tricore(csr const& oriented)
       : graph_(oriented),
         sources_(std::span<std::uint32_t const>{sources_of_edges(oriented)}),
-        counts_(Counts == triangle_counts::total ? 1 : oriented.vertices()),
-        blocks_(resident_blocks(count_triangles<Counts>, triangle_threads)) {}
+        blocks_(resident_blocks(count_triangles, triangle_threads)) {}
 
   double run() override {
     return stream_.ms([this] {
-      LULL_CUDA(cudaMemsetAsync(counts_.get(), 0, counts_.bytes(), stream_.get()));
-      count_triangles<Counts>
-          <<<blocks_, triangle_threads, 0, stream_.get()>>>(graph_.ref(), sources_.get(), counts_.get());
+      LULL_CUDA(cudaMemsetAsync(total_.get(), 0, total_.bytes(), stream_.get()));
+      count_triangles<<<blocks_, triangle_threads, 0, stream_.get()>>>(graph_.ref(), sources_.get(), total_.get());
       LULL_CUDA(cudaGetLastError());
     });
   }
 
-  std::vector<std::uint64_t> result() const override {
-    std::vector<unsigned long long> const counts = counts_.read();
-    return {counts.begin(), counts.end()};
-  }
+  std::vector<std::uint64_t> result() const override { return {total_.read().front()}; }
 
  private:
   device_graph graph_;
-  device_array<std::uint32_t> sources_;      // (edges,)
-  device_array<unsigned long long> counts_;  // (vertices,), or (1,)
+  device_array<std::uint32_t> sources_;  // (edges,)
+  device_array<unsigned long long> total_{1};
   timed_stream stream_;
   unsigned blocks_;
 };
 
 }  // namespace
 
-std::unique_ptr<textbook> make_tricore(csr const& oriented, triangle_counts counts) {
-  if (counts == triangle_counts::total) return std::make_unique<tricore<triangle_counts::total>>(oriented);
-  return std::make_unique<tricore<triangle_counts::each_vertex>>(oriented);
-}
+std::unique_ptr<textbook> make_tricore(csr const& oriented) { return std::make_unique<tricore>(oriented); }
 
 }  // namespace lull::bench

@@ -8,15 +8,11 @@
 
 namespace lull::bench {
 
-/// What is counted: the total only, as triangle counting is usually measured; or triangles at each vertex, as the task
-/// does, by the numbers of `orient`.
-enum class triangle_counts { total, each_vertex };
-
 /// Triangles of an oriented graph (graph/csr/oriented.hpp): a warp an edge looks up each element of the shorter row in
 /// the longer one, by binary search.
 ///
 /// Source: Hu, Liu, Huang, "TriCore: parallel triangle counting on GPUs", SC 2018 (binary search by a warp
 /// an edge; the top of the tree in shared memory). One launch; no loop waits for the host.
-std::unique_ptr<textbook> make_tricore(csr const& oriented, triangle_counts counts);
+std::unique_ptr<textbook> make_tricore(csr const& oriented);
 
 }  // namespace lull::bench
