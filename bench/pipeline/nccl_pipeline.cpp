@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What side work in the receive waits of a real pipeline costs the training, and what it brings: a process a GPU, NCCL
 // between them, any schedule of `lull harvest`. Scope after scope in one process, the tasks in turn; in each, groups of
-// steps with and without side work alternate. Times are those of rank 0's stream. Prints one JSON object; `first` and
-// `second` of a task are every other scope. Ends with 1 where side work changed a result, or none was done.
+// steps with and without side work alternate. Times are those of rank 0's stream. Prints one JSON object, with what each
+// rank told of each scope; bench/lab sums it up. Ends with 1 where side work changed a result, or none was done.
 //   scripts/ranks.py 2 build/bin/bench/nccl_pipeline --schedule 1f1b --task compute,mlp --graph
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,6 @@
 #include <lull/bench/pipeline/pipeline_scope.hpp>
 #include <lull/bench/pipeline/stage.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
-#include <lull/host/measure/statistics.hpp>
 #include <lull/host/reserved_sms.hpp>
 
 namespace {
@@ -69,79 +68,18 @@ std::vector<nlohmann::json> to_first(rendezvous& meeting, nlohmann::json const& 
   return all;
 }
 
-/// A scope on all ranks.
-struct scope_figures {
-  slowdown cost;
-  double bubbles_ms = 0;   // of all ranks
-  double worked_ms = 0;    // …
-  double training_ms = 0;  // … with side work
-  double solo_ms = 0;      // that the items would take in long bubbles without training
-  bool has_solo = true;
-  std::uint64_t lease_exits = 0;
+/// What each rank told of a scope.
+using told_by_ranks = std::vector<nlohmann::json>;
 
-  explicit scope_figures(std::vector<nlohmann::json> const& ranks)
-      : cost(paired_slowdown(ranks.front().at("none_ms").get<std::vector<double>>(),
-                             ranks.front().at("worker_ms").get<std::vector<double>>())) {
-    for (nlohmann::json const& each : ranks) {
-      nlohmann::json const& bubbles = each.at("bubbles");
-      bubbles_ms += bubbles.at("ms").get<double>();
-      worked_ms += bubbles.at("worked_ms").get<double>();
-      training_ms += cost.with_side_tasks * each.at("steps_with_worker").get<double>();
-      lease_exits += bubbles.at("lease_exits").get<std::uint64_t>();
-      nlohmann::json const& rate = each.at("items_per_ms_alone");
-      if (rate.is_null()) {
-        has_solo = false;
-      } else {
-        solo_ms += bubbles.at("items").get<double>() / rate.get<double>();
-      }
-    }
-  }
-};
-
-/// Over scopes, which differ from each other by more than each of them by itself: the interval is of their mean.
-nlohmann::json summed_up(std::vector<scope_figures> const& scopes) {
-  std::vector<double> none, worker;
-  double bubbles_ms = 0, worked_ms = 0, training_ms = 0, worst = scopes.front().cost.percent;
-  double solo_ms = 0, bubbles_with_solo_ms = 0;  // of scopes in which no lease cut the long bubbles
-  std::uint64_t lease_exits = 0;
-  for (scope_figures const& one : scopes) {
-    none.push_back(one.cost.baseline);
-    worker.push_back(one.cost.with_side_tasks);
-    worst = std::max(worst, one.cost.percent);
-    bubbles_ms += one.bubbles_ms;
-    worked_ms += one.worked_ms;
-    training_ms += one.training_ms;
-    lease_exits += one.lease_exits;
-    if (!one.has_solo) continue;
-    solo_ms += one.solo_ms;
-    bubbles_with_solo_ms += one.bubbles_ms;
-  }
-  slowdown const over = paired_slowdown(none, worker);
-  nlohmann::json made{{"scopes", scopes.size()},
-                      {"slowdown_percent", over.percent},
-                      {"worst_slowdown_percent", worst},
-                      {"step_ms_none", over.baseline},
-                      {"step_ms_worker", over.with_side_tasks},
-                      {"bubble_share", bubbles_ms / training_ms},
-                      {"worked", worked_ms / bubbles_ms},
-                      {"lease_exits", lease_exits}};
-  if (over.ci95_percent)
-    made.update({{"slowdown_percent_low", over.ci95_percent->low}, {"slowdown_percent_high", over.ci95_percent->high}});
-  if (bubbles_with_solo_ms > 0) made["harvest"] = solo_ms / bubbles_with_solo_ms;
-  return made;
-}
-
-/// Of one task's scopes, each with what its ranks told.
-nlohmann::json of_task(std::vector<std::vector<nlohmann::json>> const& told) {
-  std::vector<scope_figures> halves[2];
-  for (std::size_t i = 0; i < told.size(); ++i) halves[i % 2].emplace_back(told[i]);
-  nlohmann::json made{{"first", summed_up(halves[0])}, {"second", summed_up(halves[1])}};
-  bool is_equal = true;
-  for (nlohmann::json const& each : told.front())
-    is_equal = is_equal && each.value("bit_equal", true) && each.value("repeats", true);
-  made["bit_equal"] = is_equal;
-  made["ranks"] = told.back();  // of the last scope
-  return made;
+/// Whether side work was done in each scope of a task, and changed no result.
+bool is_sound(std::vector<told_by_ranks> const& scopes) {
+  auto const worked = [](nlohmann::json const& each) { return each.at("bubbles").at("worked_ms").get<double>() > 0; };
+  auto const is_equal = [](nlohmann::json const& each) {
+    return each.value("bit_equal", true) && each.value("repeats", true);
+  };
+  return std::ranges::all_of(scopes, [&](told_by_ranks const& ranks) {
+    return std::ranges::any_of(ranks, worked) && std::ranges::all_of(ranks, is_equal);
+  });
 }
 
 bench::pipeline_scope_settings settings_of(options const& with, std::string const& task, int reserved_groups,
@@ -170,12 +108,6 @@ nlohmann::json as_asked(options const& with) {
             {"microbatches", with.size.microbatches}}}};
 }
 
-/// Whether side work was done in both halves, and changed no result.
-bool is_sound(nlohmann::json const& of_task) {
-  auto const worked = [&](char const* half) { return of_task.at(half).at("worked").get<double>() > 0; };
-  return of_task.at("bit_equal").get<bool>() && worked("first") && worked("second");
-}
-
 /// Returns whether the figures of all tasks are sound. They are printed before anything is taken down.
 bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   trainer::load();
@@ -190,7 +122,7 @@ bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
       me.local, [&](stream_handle stream) { stage.exchange(static_cast<cudaStream_t>(stream)); }, resident);
   std::fprintf(stderr, "rank %d: %s\n", me.rank, need.text.c_str());
   int const reserved_groups = with.reserved_groups >= 0 ? with.reserved_groups : need.reserved_groups;
-  std::map<std::string, std::vector<std::vector<nlohmann::json>>> told;
+  std::map<std::string, std::vector<told_by_ranks>> told;
   for (int scope = 0; scope < with.scopes; ++scope) {
     for (std::string const& task : with.tasks) {
       auto const mine = measure_pipeline_scope(stage, me, meeting, settings_of(with, task, reserved_groups, scope));
@@ -205,10 +137,10 @@ bool run_rank(rank_place const& me, options const& with, rendezvous& meeting) {
   made["gpu"] = about.name;
   made["rank_count"] = me.world;
   made["reserved_groups"] = describe(need, reserved_groups);
-  for (auto const& [task, scopes] : told) made["tasks"][task] = of_task(scopes);
+  made["tasks"] = told;
   std::printf("%s\n", made.dump(1).c_str());
   std::fflush(stdout);
-  return std::ranges::all_of(made.at("tasks"), is_sound);
+  return std::ranges::all_of(told, [](auto const& task) { return is_sound(task.second); });
 }
 
 int run(options const& with) {

@@ -3,11 +3,15 @@
 PyTorch is given as the program `pipeline` takes it."""
 
 import itertools
+import operator
+import statistics
 
 from lab import ROOT
+from lab.numbers import slowdown
 from lab.process import of_bench, read_outcome, shell
 from lab.record import bounded, lab_rows, paired
 from lab.section import section
+from lab.treatment import compared
 
 NCCL_TASKS = ("compute", "streaming", "mlp")
 LIMIT_S = 170
@@ -25,6 +29,26 @@ def names(*parts):
 NCCL = names(SIZES, (":streams:", ":graph:"), SCHEDULES, ("", ":200us"))
 
 
+def over_scopes(scopes):
+    """Of scopes, each with what its ranks told. They differ from each other by more than each of them by itself, so the
+    interval is of their mean. `harvest`: of scopes in which no lease cut the long bubbles."""
+    costs = [compared(ranks[0]["none_ms"], ranks[0]["worker_ms"]) for ranks in scopes]
+    times = {key: [cost[key] for cost in costs] for key in ("step_ms_none", "step_ms_worker")}
+    row = {"scopes": len(scopes), **slowdown(*times.values())}
+    row["worst_slowdown_percent"] = max(cost["slowdown_percent"] for cost in costs)
+    row |= {key: statistics.geometric_mean(each) for key, each in times.items()}
+    every = [each["bubbles"] for ranks in scopes for each in ranks]
+    ms, worked_ms, row["lease_exits"] = (sum(each[key] for each in every) for key in ("ms", "worked_ms", "lease_exits"))
+    steps = (sum(each["steps_with_worker"] for each in ranks) for ranks in scopes)
+    row["bubble_share"] = ms / sum(map(operator.mul, steps, times["step_ms_worker"]))
+    row["worked"] = worked_ms / ms if ms else None
+    told = [each for ranks in scopes if all(each["items_per_ms_alone"] for each in ranks) for each in ranks]
+    if told and ms:
+        solo_ms = sum(each["bubbles"]["items"] / each["items_per_ms_alone"] for each in told)
+        row["harvest"] = solo_ms / sum(each["bubbles"]["ms"] for each in told)
+    return row
+
+
 @section("nccl", "as named", needs="2 gpus", seconds=54, each=NCCL)
 def nccl(build, name):
     """A pipeline over NCCL in C++: two processes with a GPU each, and a row a task. `first` and `second` are every
@@ -39,9 +63,10 @@ def nccl(build, name):
         return [{"task": task, **paired(told, found, found)} for task in NCCL_TASKS]
     rows = []
     for task in NCCL_TASKS:
-        one = found["tasks"][task]
-        rest = {"bit_equal": one["bit_equal"], "reserved_groups": found["reserved_groups"], "ranks": one["ranks"]}
-        rows.append({"task": task, **bounded(told, one["first"], one["second"]), **rest})
+        scopes = found["tasks"][task]
+        is_equal = all(each.get("bit_equal", True) and each.get("repeats", True) for each in scopes[0])
+        rest = {"bit_equal": is_equal, "reserved_groups": found["reserved_groups"], "ranks": scopes[-1]}
+        rows.append({"task": task, **bounded(told, *(over_scopes(scopes[half::2]) for half in (0, 1))), **rest})
     return rows
 
 

@@ -226,10 +226,12 @@ given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 if given["--schedule"] == "zero_bubble":
     sys.exit("no room" if os.environ["RANK"] == "1" else None)
 if os.environ["RANK"] == "0":
-    half = dict(slowdown_percent=0.5, slowdown_percent_low=0.25, slowdown_percent_high=0.75)
-    of_task = dict(first=half, second={{**half, "slowdown_percent": 0.75}}, bit_equal=given["--schedule"] != "gpipe")
-    of_task["ranks"] = [dict(ms=3)] * int(os.environ["WORLD_SIZE"])
-    print(json.dumps(dict(reserved_groups=2, tasks={{task: of_task for task in given["--task"].split(",")}})))
+    bubbles = dict(ms=40, worked_ms=30, lease_exits=1, items=60)
+    rank = dict(none_ms=[10, 10], worker_ms=[10.1, 10.1], steps_with_worker=8, items_per_ms_alone=2, bubbles=bubbles)
+    first = dict(rank, bit_equal=given["--schedule"] != "gpipe", repeats=True)
+    second, cut = dict(rank, worker_ms=[10.2, 10.2]), dict(rank, items_per_ms_alone=None)
+    scopes = [[each] * int(os.environ["WORLD_SIZE"]) for each in (first, second, cut)]
+    print(json.dumps(dict(reserved_groups=2, tasks={{task: scopes for task in given["--task"].split(",")}})))
     sys.exit(given["--schedule"] == "gpipe")
 """
         )
@@ -237,9 +239,17 @@ if os.environ["RANK"] == "0":
         self.measure("nccl:fp32:graph", "nccl:bf16:streams:gpipe")
         rows = self.read("nccl_fp32_graph_1f1b")["rows"]
         self.assertEqual([row["task"] for row in rows], list(pipelines.NCCL_TASKS))
-        self.assertEqual((rows[1]["first"], rows[1]["second"]), ({"slowdown_percent": 0.5}, {"slowdown_percent": 0.75}))
-        self.assertEqual(rows[1]["interval"]["second"], {"slowdown_percent": [0.25, 0.75]})
-        self.assertEqual((rows[1]["noise"], rows[1]["ranks"]), ({"slowdown_percent": 0.25}, [{"ms": 3}, {"ms": 3}]))
+        told = {"scopes": 2, "slowdown_percent": 1, "worst_slowdown_percent": 1, "step_ms_none": 10}
+        told |= {"step_ms_worker": 10.1, "lease_exits": 4, "bubble_share": 160 / (32 * 10.1), "worked": 0.75}
+        told["harvest"] = 0.75  # of the scope that no lease cut
+        self.assertEqual(set(rows[1]["first"]), set(told))
+        for key, value in told.items():
+            self.assertAlmostEqual(rows[1]["first"][key], value)
+        self.assertAlmostEqual(rows[1]["second"]["slowdown_percent"], 2)
+        interval = rows[1]["interval"]["first"]["slowdown_percent"]
+        self.assertEqual([round(end, 6) for end in interval], [1, 1])
+        self.assertEqual(len(rows[1]["ranks"]), 2)
+        self.assertIsNone(rows[1]["ranks"][0]["items_per_ms_alone"])  # of the last scope
         self.assertIn("--schedule 1f1b", rows[1]["command"])
         self.assertIn("--dtype fp32", rows[1]["command"])
         self.assertIn("--graph", rows[1]["command"])
