@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,12 +20,11 @@
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
+#include <lull/bench/images/unfed_images.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/measure/turns.hpp>
 #include <lull/host/solo/solo_run.hpp>
-#include <lull/tasks/images/logo.hpp>
-#include <lull/tasks/images/picture_buffers.hpp>
 #include <lull/tasks/images/psnr.hpp>
 #include <lull/tasks/images/reference_blend.hpp>
 #include <lull/tasks/images/reference_resize.hpp>
@@ -69,8 +67,6 @@ constexpr plan plans[] = {
      "as area_rgb; the logo as in lanczos3_rgb_watermark"},
 };
 
-logo_place const place{.corner = image_corner::bottom_right, .margin = 16, .opacity = 0.6};
-
 /// Made once: that takes longer than all the resizing.
 std::vector<image> const& photographs_of(std::uint8_t channels) {
   static std::map<std::uint8_t, std::vector<image>> made;
@@ -79,46 +75,35 @@ std::vector<image> const& photographs_of(std::uint8_t channels) {
   return all;
 }
 
+bench::unfed_wishes wishes_of(plan const& what, image_shape const& out) {
+  bench::unfed_wishes made;
+  for (image const& each : photographs_of(what.channels))
+    made.pictures.push_back({{std::shared_ptr<void>{}, &each}, out.width, out.height, what.ours});  // they stay
+  if (what.logo) made.logo = bench::photograph(256, 128, 3, 99);
+  made.times = rounds;
+  return made;
+}
+
 /// The same photographs for both, on the GPU.
 class contest {
  public:
   contest(plan const& what, std::uint32_t width)
       : what_(what),
         out_{width, width * 9 / 16, what.channels, 8},
-        in_(photographs_of(what.channels)),
-        executor_(make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true})) {
+        wishes_(wishes_of(what, out_)),
+        executor_(make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true})),
+        lull_(wishes_, type_of<bench::resize_unfed>()) {
     executor_->adopt_thread();
-    if (what.logo) logo_ = bench::photograph(256, 128, 3, 99);
-    resize_plan made{in_.front().shape, out_, what.ours, 0, 0};
-    made.logo_x = static_cast<std::int32_t>(out_.width - place.margin) - 256;
-    made.logo_y = static_cast<std::int32_t>(out_.height - place.margin) - 128;
-    grain_ = made.grain();
-    buffers_.emplace(*executor_, 1, pictures * made.bytes());
-    std::vector<std::vector<unsigned char>> staged;
-    std::vector<picture_buffers::given> given;
-    for (image const& each : in_) {
-      auto& bytes = staged.emplace_back(each.pixels);
-      bytes.resize(made.staged_bytes());
-      made.add_tables(bytes);
-    }
-    for (auto const& bytes : staged) given.push_back({made, bytes});
-    buffers_->put(0, given);
-    buffers_->settle();
-    logo_pixels_ = {*executor_, std::span<logo_ref::pixel const>{what.logo ? weighed(logo_, place.opacity)
-                                                                           : std::vector<logo_ref::pixel>(1)}};
-    npp_.emplace(*executor_, what.theirs, in_, out_);
-    if (what.logo)
-      npp_->add_logo(logo_, place.opacity, static_cast<std::uint32_t>(made.logo_x),
-                     static_cast<std::uint32_t>(made.logo_y));
+    lull_.prepare(*executor_);
+    npp_.emplace(*executor_, what.theirs, photographs_of(what.channels), out_);
+    if (!what.logo) return;
+    npp_->add_logo(wishes_.logo, wishes_.place.opacity, out_.width - wishes_.place.margin - wishes_.logo.shape.width,
+                   out_.height - wishes_.place.margin - wishes_.logo.shape.height);
   }
 
   /// Microseconds a picture; negative where it did not come to its end.
   double lull_us() {
-    logo_ref const over{logo_pixels_.data(), what_.logo ? 256U : 0U, what_.logo ? 128U : 0U};
-    bench::resize_unfed const task{{.batches = buffers_->batches(), .buffers = 1, .logo = over}, rounds};
-    job_description work = describe(task, "resize_unfed");
-    work.grain = grain_;
-    solo_run const done = run_to_end(work, *executor_, {.at_most = max_time});
+    solo_run const done = run_to_end(lull_.describe(), *executor_, {.at_most = max_time});
     if (!done.finished) return -1;
     return std::chrono::duration<double, std::micro>(done.time).count() / (rounds * pictures);
   }
@@ -126,24 +111,17 @@ class contest {
 
   /// dB, Lull's and NPP's; both were run once.
   std::pair<double, double> psnrs() {
-    image expected = reference_resize(in_.front(), out_.width, out_.height, what_.ours);
-    if (what_.logo) expected = reference_blend(expected, logo_, place);
-    image first{out_, std::vector<std::uint8_t>(out_.bytes()), {}};
-    std::span<unsigned char> const into{first.pixels};
-    buffers_->take(0, {&into, 1});
-    buffers_->settle();
-    return {psnr(expected, first), psnr(expected, npp_->result(0))};
+    image expected = reference_resize(photographs_of(what_.channels).front(), out_.width, out_.height, what_.ours);
+    if (what_.logo) expected = reference_blend(expected, wishes_.logo, wishes_.place);
+    return {psnr(expected, lull_.results(0).front()), psnr(expected, npp_->result(0))};
   }
 
  private:
   plan const& what_;
   image_shape const out_;
-  std::uint32_t grain_ = 1;
-  std::vector<image> const& in_;
+  bench::unfed_wishes const wishes_;
   std::unique_ptr<executor> executor_;
-  image logo_;
-  std::optional<picture_buffers> buffers_;
-  device_array<logo_ref::pixel> logo_pixels_;
+  bench::unfed_images lull_;
   std::optional<bench::npp_resize> npp_;
 };
 

@@ -31,7 +31,8 @@ void unfed_images::prepare(executor& executor) {
     grain_ = std::min(grain_, plan_of(each).grain());
   }
   buffers_.emplace(executor, static_cast<std::uint32_t>(batches()), largest * pictures_a_batch);
-  logo_pixels_ = {executor, std::span<logo_ref::pixel const>{weighed(wishes_.logo, wishes_.place.opacity)}};
+  if (!wishes_.logo.pixels.empty())
+    logo_pixels_ = {executor, std::span<logo_ref::pixel const>{weighed(wishes_.logo, wishes_.place.opacity)}};
   auto at = wishes_.pictures.begin();
   for (std::uint64_t batch = 0; batch < batches(); ++batch) {
     std::vector<std::vector<unsigned char>> staged;
@@ -50,7 +51,8 @@ void unfed_images::prepare(executor& executor) {
 
 job_description unfed_images::describe() const {
   logo_ref const logo{logo_pixels_.data(), wishes_.logo.shape.width, wishes_.logo.shape.height};
-  resize_unfed const task{{.batches = buffers_->batches(), .buffers = buffers_->count(), .logo = logo}, batches()};
+  resize_unfed const task{{.batches = buffers_->batches(), .buffers = buffers_->count(), .logo = logo},
+                          wishes_.times * batches()};
   job_description made;
   made.type = type_;
   made.name = "images_unfed";

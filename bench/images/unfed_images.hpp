@@ -26,10 +26,11 @@ struct picture_wish {
 };
 
 struct unfed_wishes {
-  std::vector<picture_wish> pictures;  // one at least
-  image logo;
+  std::vector<picture_wish> pictures;                            // one at least
+  image logo;                                                    // without pixels: none
   logo_place place;                                              // in the lower right corner
   std::size_t judged = std::numeric_limits<std::size_t>::max();  // pictures that `verify` looks at, spread evenly
+  std::uint64_t times = 1;                                       // that each batch is resized in a run
 };
 
 /// The side task `images` with all its batches there from the start, so that nobody has to feed it: what tests and
@@ -45,12 +46,13 @@ class unfed_images final : public task_owner {
   void reset() override {}
   std::vector<task_array> arrays() const override { return buffers_->arrays(); }
   verification verify() override;
+  /// Those of a batch in the last run.
+  std::vector<image> results(std::uint64_t batch);
   std::vector<std::string> write() override { return {}; }
 
  private:
   resize_plan plan_of(picture_wish const& wish) const;
   std::uint64_t batches() const noexcept;
-  std::vector<image> results(std::uint64_t batch);
 
   unfed_wishes const wishes_;
   task_type const type_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What side work in the receive waits of a real pipeline costs the training, and what it brings: a process a GPU, NCCL
 // between them, any schedule of `lull harvest`. Scope after scope in one process, the tasks in turn; in each, groups of
-// steps with and without side work alternate. Times are those of rank 0's stream. Prints one JSON object, with what each
-// rank told of each scope; bench/lab sums it up. Ends with 1 where side work changed a result, or none was done.
+// steps with and without side work alternate. Times are those of rank 0's stream. Prints one JSON object, with what
+// each rank told of each scope; bench/lab sums it up. Ends with 1 where side work changed a result, or none was done.
 //   scripts/ranks.py 2 build/bin/bench/nccl_pipeline --schedule 1f1b --task compute,mlp --graph
 #include <algorithm>
 #include <chrono>
