@@ -2,10 +2,8 @@
 // Two streams of a trainer with a peer between them: A waits, before its bubble or inside it, for a word that B sets
 // after its own bubble. The workers of both must not make B wait for what A's bubble waits for. All options of the
 // runtime are the default ones. Device stamps. One JSON object on standard output. Exit code 0: no wait ran out; 1: one
-// did, or an error; 2: nothing was run. With --further N there is no Lull: N further streams launch an empty kernel a
-// pair.
+// did, or an error; 2: nothing was run.
 //   two_streams --connections 8
-//   two_streams --connections 2 --further 1
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -39,7 +37,6 @@ struct arguments {
   double bubble_us = 60;
   std::vector<std::string> tasks{"streaming", "pagerank"};
   std::string kronecker = "20";
-  int further = -1;  // streams, without Lull; -1: with Lull
 };
 
 enum class waits { before_bubble, inside_bubble };
@@ -75,7 +72,6 @@ struct outcome {
 class two_streams {
  public:
   explicit two_streams(arguments const& given) : bubble_ns_(static_cast<std::uint64_t>(given.bubble_us * 1e3)) {
-    for (int i = 0; i < given.further; ++i) further_.emplace_back(0);
     trainer::load();
     bench::load_step_kernels();
     LULL_CUDA(cudaMemset(words_, 0, 256));
@@ -91,7 +87,6 @@ class two_streams {
     std::uint32_t const before = expired();
     for (std::uint64_t done = 0; done < pairs && found.hangs < enough_hangs; done += group) {
       for (int i = 0; i < group; ++i) pair(side, order, moments_ + i, limit_ns);
-      for (cuda_stream const& each : further_) LULL_CUDA(cudaStreamSynchronize(each.get()));
       LULL_CUDA(cudaStreamSynchronize(a_.get()));
       LULL_CUDA(cudaStreamSynchronize(b_.get()));
       take(order, found);
@@ -104,7 +99,6 @@ class two_streams {
   void pair(runtime* side, order_of_pair order, moments* when, std::uint64_t limit_ns) {
     ++round_;
     if (order.enqueued == first::a) part_of_a(side, order.where, when, limit_ns);
-    for (cuda_stream const& each : further_) trainer::nothing(each.get());
     part_of_b(side, when);
     if (order.enqueued == first::b) part_of_a(side, order.where, when, limit_ns);
   }
@@ -149,7 +143,6 @@ class two_streams {
   std::uint64_t const bubble_ns_;
   cuda_stream a_{0};
   cuda_stream b_{0};
-  std::vector<cuda_stream> further_;
   device_buffer memory_{256};
   device_buffer stamps_{group * sizeof(moments)};
   std::uint32_t* const words_ =
@@ -192,28 +185,6 @@ json run_order(two_streams& streams, runtime& side, std::string const& task, ord
   return made;
 }
 
-/// What hangs without Lull.
-int run_solo(arguments const& given) {
-  two_streams streams{given};
-  json rows = json::array();
-  std::uint64_t hangs = 0;
-  for (order_of_pair const order : orders) {
-    outcome const found = streams.run(nullptr, order, plain_pairs, plain_hang_ns);
-    hangs += found.hangs;
-    rows.push_back({{"a_waits", order.where == waits::before_bubble ? "before" : "inside"},
-                    {"enqueued_first", order.enqueued == first::a ? "a" : "b"},
-                    {"pairs", found.beyond_us.size()},
-                    {"hangs", found.hangs}});
-  }
-  json const made{{"name", "two_streams"},
-                  {"connections", given.connections},
-                  {"further", given.further},
-                  {"hangs", hangs},
-                  {"orders", rows}};
-  std::cout << made.dump() << std::endl;
-  return hangs == 0 ? 0 : 1;
-}
-
 int run(arguments const& given) {
   two_streams streams{given};
   std::uint64_t const pairs = std::max<std::uint64_t>(1, given.bubbles / 2 / (std::size(orders) * given.tasks.size()));
@@ -253,12 +224,9 @@ int main(int argc, char** argv) {
   app.add_option("--bubble-us", given.bubble_us, "length of a bubble")->check(CLI::Range(10.0, 1e6));
   app.add_option("--task", given.tasks, "side tasks")->check(CLI::IsMember(bench::work_names()));
   app.add_option("--kronecker", given.kronecker, "log2 of the vertices of pagerank's graph")->check(CLI::Range(10, 26));
-  app.add_option("--further", given.further,
-                 "without Lull, and so many further streams that launch an empty kernel a pair")
-      ->check(CLI::Range(0, 32));
   here.add_limit(240);
   return here.run(argc, argv, [&] {
     bench::need_gpu();
-    return given.further < 0 ? run(given) : run_solo(given);
+    return run(given);
   });
 }

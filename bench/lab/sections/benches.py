@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of Google Benchmark programs, a row a benchmark, and of small programs that print one JSON object."""
 
-import itertools
 import pathlib
 
 from lab.process import of_bench, read_json, read_outcome, run_lull, shell
@@ -145,17 +144,6 @@ def two_streams(build):
     """Two streams of a trainer of which one waits for the other. A run in which a wait ran out is an outcome."""
     commands = {count: of_bench(build, f"two_streams --connections {count}") for count in CONNECTIONS}
     return [{"connections": count, **twice(command, 250, read_outcome)} for count, command in commands.items()]
-
-
-@section("connections", "us", seconds=300)
-def connections(build):
-    """The same without Lull, and with further streams of the program that launch kernels: from how many on two
-    streams that wait for each other hang."""
-    rows = []
-    for count, further in itertools.product((1, 2, 3, 4, 6, 8), range(5)):
-        command = of_bench(build, f"two_streams --connections {count} --further {further}")
-        rows.append({"connections": count, "further": further, **twice(command, 60, read_outcome)})
-    return rows
 
 
 @section("our_threads", "per cent of a core", seconds=49)
