@@ -45,7 +45,6 @@ GRAPH_PARTS = "el wel gr mtx transpose is_symmetric orient plan_triangles read_r
 GRAPH_SETUP = [f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in TEXTS.items() for text in texts]
 GRAPH_SETUP += [f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in TEXTS.items()]
 GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in GRAPH_PARTS]
-PAGERANK_CPU = ["pagerank_cpu/scale:18/", "pagerank_cpu/scale:20/"]
 
 OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
@@ -57,19 +56,13 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
     "leaving": ("us", 40, LEAVING, "How blocks leave within a tile of a product."),
     "resize": ("us", 60, RESIZE, "Pictures made smaller, beside NPP."),
     "whole_job": ("files a second", 60, WHOLE_JOB, "The image task from folder to folder."),
-}
-ON_CPU = {
-    "graph_setup": (
-        "times in ms, rates as named",
-        488,
-        GRAPH_SETUP,
-        "How fast a graph task is ready from a text of 100 MB.",
-    ),
-    "pagerank_cpu": ("ms", 120, PAGERANK_CPU, "PageRank on CPU threads, beside a plain loop."),
+    "graph_setup": ("times in ms, rates as named", 488, GRAPH_SETUP, "How fast a graph task is ready from 100 MB of text."),
 }
 
 
-def of_benches(name, unit, seconds, names, text, needs, limit):
+def of_benches(name, unit, seconds, names, text):
+    limit, needs = (240, "an idle machine") if names is GRAPH_SETUP else (120, "1 gpu")
+
     def measure(build):
         return benches(build, names, limit)
 
@@ -78,9 +71,7 @@ def of_benches(name, unit, seconds, names, text, needs, limit):
 
 
 for name, about in OF_BENCHES.items():
-    of_benches(name, *about, "1 gpu", 120)
-for name, about in ON_CPU.items():
-    of_benches(name, *about, "an idle machine", 240)
+    of_benches(name, *about)
 
 
 @section("product", "TFLOP/s", seconds=60)

@@ -36,7 +36,7 @@ class records(unittest.TestCase):
         (self.build / "bin/bench").mkdir(parents=True)
 
     def bench(self, ratios, error=""):
-        program = self.build / "bin/bench/pagerank_cpu"
+        program = self.build / "bin/bench/whole_job"
         program.write_text(BENCH.format(python=sys.executable, ratios=ratios, error=error))
         program.chmod(0o755)
 
@@ -56,37 +56,37 @@ class records(unittest.TestCase):
 
     def test_repetitions_become_a_median_with_its_interval(self):
         self.bench([5, 1, 9, 3, 7, 2, 8, 4, 6])
-        self.measure("pagerank_cpu")
-        made = self.read("pagerank_cpu")
+        self.measure("whole_job")
+        made = self.read("whole_job")
         self.assertLessEqual(
             {"schema", "section", "date", "commit", "machine", "before", "unit", "rows", "after"}, set(made)
         )
-        self.assertEqual(len(made["rows"]), len(benches.PAGERANK_CPU))
+        self.assertEqual(len(made["rows"]), len(benches.WHOLE_JOB))
         row = made["rows"][0]
         self.assertEqual((row["first"], row["noise"]), ({"n": 9, "ratio": 5}, {"n": 0, "ratio": 0}))
         self.assertEqual(row["interval"]["second"], {"ratio": [2, 8]})
-        self.assertTrue(row["command"].startswith("pagerank_cpu --benchmark_filter=^pagerank_cpu/scale:18/"))
+        self.assertTrue(row["command"].startswith("whole_job --benchmark_filter=^whole_job/from:3840/to:1920/iterations:"))
 
     def test_what_cannot_run_says_so_and_replaces_no_figures(self):
         self.assertIn("NOT RUN", self.measure("yield", "harvest", "pagerank"))
         for name in ("yield", "harvest", "pagerank"):
             self.assertIn("No such file", self.read(name)["not_run"])
         self.bench([1, 2])
-        self.measure("pagerank_cpu")
-        self.bench([1, 2], ', error_occurred=True, error_message="ranks differ"')
-        self.assertIn("left as it was: ranks differ", self.measure("pagerank_cpu"))
-        self.assertEqual(self.read("pagerank_cpu")["rows"][0]["first"], {"n": 2, "ratio": 1.5})
+        self.measure("whole_job")
+        self.bench([1, 2], ', error_occurred=True, error_message="pictures differ"')
+        self.assertIn("left as it was: pictures differ", self.measure("whole_job"))
+        self.assertEqual(self.read("whole_job")["rows"][0]["first"], {"n": 2, "ratio": 1.5})
 
     def test_a_section_that_takes_longer_than_what_is_left_is_not_begun(self):
         self.bench([1, 2, 3])
-        self.measure("pagerank_cpu")
-        path = self.build / "pagerank_cpu.json"
+        self.measure("whole_job")
+        path = self.build / "whole_job.json"
         recorded = json.loads(path.read_text())
         self.assertGreaterEqual(recorded["took_s"], 0)
         path.write_text(json.dumps({**recorded, "took_s": 50}))
-        self.assertIn("NOT RUN: it takes 50 s, and", self.measure("pagerank_cpu", "--within", "40"))
+        self.assertIn("NOT RUN: it takes 50 s, and", self.measure("whole_job", "--within", "40"))
         self.assertEqual(json.loads(path.read_text())["took_s"], 50)
-        self.measure("pagerank_cpu", "--within", "60")
+        self.measure("whole_job", "--within", "60")
         self.assertLess(json.loads(path.read_text())["took_s"], 50)
 
     def sections(self, done, names, said=lambda _: None):
@@ -210,11 +210,11 @@ class records(unittest.TestCase):
 
     def test_a_name_that_several_benches_answer_to_is_no_figure(self):
         self.bench([1, 2])
-        program = self.build / "bin/bench/pagerank_cpu"
+        program = self.build / "bin/bench/whole_job"
         program.write_text(program.read_text().replace('name="r"', 'name=f"r{i}"'))
         self.assertEqual(
-            record.bench(self.build, "pagerank_cpu/")[1],
-            {"not_run": "pagerank_cpu/ is the name of several benches: r0, r1"},
+            record.bench(self.build, "whole_job/")[1],
+            {"not_run": "whole_job/ is the name of several benches: r0, r1"},
         )
 
     def test_two_ranks_are_started_and_the_first_speaks(self):
