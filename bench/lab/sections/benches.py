@@ -137,12 +137,6 @@ def two_streams(build):
     return [{"connections": count, **twice(command, 250, read_outcome)} for count, command in commands.items()]
 
 
-@section("our_threads", "per cent of a core", seconds=49)
-def our_threads(build):
-    """What the runtime's own threads take of a core."""
-    return [twice(of_bench(build, "our_threads"), 60)]
-
-
 @section("governor", None, needs="an idle machine", seconds=27)
 def governor(build):
     """Whether simulated trainers keep a bound on slowdown: an outcome, which has no noise."""
