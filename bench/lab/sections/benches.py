@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of Google Benchmark programs, a row a benchmark, and of small programs that print one JSON object."""
 
-import pathlib
-
-from lab.process import of_bench, read_json, read_outcome, run_lull, shell
+from lab.process import of_bench, read_json, read_outcome, shell
 from lab.record import benches, once, paired, twice, without
 from lab.section import section
 from lab.sections.graphs import RATINGS, TASKS, at_instants
@@ -87,24 +85,6 @@ def product(build):
         interval = {"first": spread[0], "second": spread[1]}
         rows.append({"size": size, "products": count, **paired(command, *figures, interval=interval)})
     return rows
-
-
-@section("ranks", "bytes", seconds=60)
-def ranks(build):
-    """Whether a job of bubbles ends with the bytes of one that was never interrupted."""
-    task = "pagerank:kronecker=22,sweeps=100,tolerance=1e-30,out="
-    files = [pathlib.Path(f"{build}/{name}.tsv") for name in ("uninterrupted", "first", "second")]
-    plain = f"run --executor cuda --task {task}{files[0]}".split()
-    bubbles = "harvest --executor cuda --schedule 1f1b --segment 17us --pairs 1 --iterations 40 --verify --task".split()
-    done = [run_lull(build, plain, 200), *(run_lull(build, [*bubbles, f"{task}{file}"], 200) for file in files[1:])]
-    if failed := next((one for one in done if "not_run" in one), None):
-        return [paired(["lull", *bubbles], failed, failed)]
-    expected = files[0].read_bytes()
-    found = [
-        {"bytes": len(expected), "equal": file.read_bytes() == expected, "bubbles": one["report"]["bubbles"]}
-        for file, one in zip(files[1:], done[1:])
-    ]
-    return [paired(["lull", *bubbles, f"{task}…"], *found)]
 
 
 INSTANTS = [
