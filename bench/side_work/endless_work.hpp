@@ -21,10 +21,7 @@ std::map<std::string, work_kind> const& work_kinds();
 std::vector<std::string> work_names();
 
 struct work_settings {
-  int blocks = 0;                // an SM; 0: as many as the runtime chooses
   int threads = 1024;            // of a team of `compute`: 256, 512 or 1024
-  std::uint32_t grain = 1;       // items a chunk
-  std::uint32_t fma = 32;        // of an item of `compute`: 0.13 µs with 1024 threads on an SM
   bool successor = false;        // a second job waits for the place of the first
   std::string size = "4096";     // of the products of `product`: rows, columns and depth
   std::string leave = "within";  // … how their tiles are left
@@ -46,7 +43,7 @@ class endless_work {
 
   /// Of its worker.
   std::uint64_t blocks() const {
-    return executor_.load(description_.type.cuda, description_.blocks_per_processor).blocks;
+    return executor_.load(description_.type.cuda, 0).blocks;
   }
 
  private:

@@ -3,6 +3,7 @@
 // treatments (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,7 +27,6 @@ struct options {
   int bubbles = 0;      // of each treatment; 0: as the plan says
   bench::work_settings work;
   launch_time launch = launch_time::at_close;
-  std::optional<std::chrono::nanoseconds> armed_ahead = {};
 };
 
 struct plan {
@@ -82,7 +82,7 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
                      .mode = runtime_mode::on,
                      .tasks = types_of(what.task, with),
                      .log = bench::log_line,
-                     .tuning = {.launch = with.launch, .armed_ahead = with.armed_ahead, .close = what.close}};
+                     .tuning = {.launch = with.launch, .close = what.close}};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
@@ -159,28 +159,16 @@ std::vector<plan> plans() {
 /// What Google Benchmark leaves of the arguments.
 void add_options(CLI::App& app, options& with) {
   app.add_option("--reserved-groups", with.reserved_groups, "groups of SMs kept off")->check(CLI::Range(0, 8));
-  app.add_option("--blocks", with.work.blocks, "worker blocks an SM; 0: the runtime chooses")->check(CLI::Range(0, 32));
   app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")
       ->check(CLI::IsMember({256, 512, 1024}));
-  app.add_option("--grain", with.work.grain, "items a chunk")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--fma", with.work.fma, "multiply-adds of an item of the compute-bound task")
-      ->check(CLI::Range(1, 1 << 20));
   app.add_option("--size", with.work.size, "of the products of task product: rows, columns and depth")
       ->check(CLI::Range(1, 16384));
   app.add_option("--leave", with.work.leave, "how their tiles are left")
       ->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
-  app.add_option_function<std::string>(
-         "--launch",
-         [&with](std::string const& launch) {
-           with.launch = launch == "at_open" ? launch_time::at_open : launch_time::at_close;
-         },
-         "of the worker")
-      ->check(CLI::IsMember({"at_close", "at_open"}));
-  app.add_option_function<int>(
-         "--armed-ahead", [&with](int us) { with.armed_ahead = std::chrono::microseconds{us}; },
-         "how long before its bubble a worker may wait; us")
-      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("--launch", with.launch, "of the worker: at_close, at_open")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, launch_time>{{"at_close", launch_time::at_close}, {"at_open", launch_time::at_open}}));
   app.add_flag("--successor", with.work.successor, "a second job waits for the place of the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
 }
