@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -18,6 +19,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/timed_chunks.hpp>
@@ -41,6 +44,7 @@ namespace {
 
 using namespace lull;
 using bench::chunk_times;
+using json = nlohmann::ordered_json;
 
 /// The same job with timed chunks, if it is of this task.
 template <class Task>
@@ -88,15 +92,15 @@ bench::chunk_lengths all_of(chunk_times const& times) {
   return made;
 }
 
-void print(bench::chunk_lengths const& of) {
+json told(bench::chunk_lengths const& of) {
   std::uint64_t const chunks = std::accumulate(std::begin(of.count), std::end(of.count), std::uint64_t{0});
-  auto const us = [&](double share) { return percentile_us(of, chunks, share); };
-  std::printf(
-      "\"chunks\": %llu, \"chunk_us_mean\": %.3f, \"chunk_us_p50\": %.3f, \"chunk_us_p99\": %.3f, "
-      "\"chunk_us_p999\": %.3f, \"chunk_us_max\": %.3f",
-      static_cast<unsigned long long>(chunks),
-      static_cast<double>(of.sum_ns) / 1e3 / static_cast<double>(std::max<std::uint64_t>(chunks, 1)), us(0.5), us(0.99),
-      us(0.999), static_cast<double>(of.max_ns) / 1e3);
+  auto const count = static_cast<double>(std::max<std::uint64_t>(chunks, 1));
+  return {{"chunks", chunks},
+          {"chunk_us_mean", static_cast<double>(of.sum_ns) / 1e3 / count},
+          {"chunk_us_p50", percentile_us(of, chunks, 0.5)},
+          {"chunk_us_p99", percentile_us(of, chunks, 0.99)},
+          {"chunk_us_p999", percentile_us(of, chunks, 0.999)},
+          {"chunk_us_max", static_cast<double>(of.max_ns) / 1e3}};
 }
 
 void measure(std::string const& request, int runs, executor_kind kind) {
@@ -118,19 +122,14 @@ void measure(std::string const& request, int runs, executor_kind kind) {
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
   auto const found = std::make_unique<chunk_times>();
   executor->read(found.get(), times.data(), times.bytes());
-  std::printf("{\"task\": \"%s\", \"runs\": %d, \"phases\": %llu, ", request.c_str(), runs,
-              static_cast<unsigned long long>(last.phases));
-  print(all_of(*found));
-  std::printf(", \"advance_us_max\": %.3f, \"of_phases\": {", static_cast<double>(found->max_advance_ns) / 1e3);
-  char const* between = "";
+  json made{{"task", request}, {"runs", runs}, {"phases", last.phases}};
+  made.update(told(all_of(*found)));
+  made["advance_us_max"] = static_cast<double>(found->max_advance_ns) / 1e3;
+  made["of_phases"] = json::object();
   for (std::uint32_t kind = 0; kind < chunk_times::kinds; ++kind) {
-    if (found->of[kind].max_ns == 0) continue;
-    std::printf("%s\"%u\": {", between, kind);
-    print(found->of[kind]);
-    std::printf("}");
-    between = ", ";
+    if (found->of[kind].max_ns != 0) made["of_phases"][std::to_string(kind)] = told(found->of[kind]);
   }
-  std::printf("}}\n");
+  std::cout << made.dump() << std::endl;
 }
 
 }  // namespace

@@ -14,12 +14,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/textbook/textbook.hpp>
@@ -35,6 +38,7 @@
 namespace {
 
 using namespace lull;
+using json = nlohmann::ordered_json;
 
 struct phase {
   position at;
@@ -132,9 +136,10 @@ struct timed_runs {
   std::vector<double> ms;
 
   double median() const { return quantile(ms, 0.5); }
-  void print(char const* name) const {
-    std::printf(", \"%s_ms\": %.4f, \"%s_ms_low\": %.4f, \"%s_ms_high\": %.4f", name, median(), name, quantile(ms, 0),
-                name, quantile(ms, 1));
+  void tell(std::string const& name, json& to) const {
+    to[name + "_ms"] = median();
+    to[name + "_ms_low"] = quantile(ms, 0);
+    to[name + "_ms_high"] = quantile(ms, 1);
   }
 };
 
@@ -169,25 +174,22 @@ void measure(std::string const& request, int pairs, std::string_view between, in
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
   for (bench::task_textbook const& each : textbooks) bench::compare(each, *executor, *owner);
   double const worker = by_worker.median();
-  std::printf(
-      "{\"task\": \"%s\", \"pairs\": %d, \"advance\": \"%s\", \"phases\": %llu, \"items\": %llu, \"blocks\": %llu",
-      request.c_str(), pairs, std::string{between}.c_str(), static_cast<unsigned long long>(last.phases),
-      static_cast<unsigned long long>(last.items), static_cast<unsigned long long>(blocks));
-  by_worker.print("worker");
+  json found{{"task", request},       {"pairs", pairs},      {"advance", between},
+             {"phases", last.phases}, {"items", last.items}, {"blocks", blocks}};
+  by_worker.tell("worker", found);
   if (is_plain) {
-    by_kernels.print("plain");
-    std::printf(", \"speed_ratio\": %.4f", by_kernels.median() / worker);
+    by_kernels.tell("plain", found);
+    found["speed_ratio"] = by_kernels.median() / worker;
   }
   for (std::size_t i = 0; i < textbooks.size(); ++i) {
-    char const* const name = textbooks[i].name.c_str();
-    by_textbooks[i].print(name);
-    std::printf(", \"%s_ratio\": %.4f", name, by_textbooks[i].median() / worker);
+    by_textbooks[i].tell(textbooks[i].name, found);
+    found[textbooks[i].name + "_ratio"] = by_textbooks[i].median() / worker;
   }
-  std::printf(", \"worker_us_per_phase\": %.4f, \"chunk_us\": %.4f, \"copy_gb_per_s\": %.1f",
-              worker * 1e3 / static_cast<double>(last.phases), static_cast<double>(last.chunk_time().count()) / 1e3,
-              copied_bytes_per_s() / 1e9);
-  for (task_figure const& each : owner->figures()) std::printf(", \"%s\": %.9g", each.name.c_str(), each.value);
-  std::printf("}\n");
+  found["worker_us_per_phase"] = worker * 1e3 / static_cast<double>(last.phases);
+  found["chunk_us"] = static_cast<double>(last.chunk_time().count()) / 1e3;
+  found["copy_gb_per_s"] = copied_bytes_per_s() / 1e9;
+  for (task_figure const& each : owner->figures()) found[each.name] = each.value;
+  std::cout << found.dump() << std::endl;
 }
 
 }  // namespace

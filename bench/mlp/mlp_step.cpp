@@ -90,7 +90,8 @@ void print_phases(executor& executor, std::uint64_t items) {
 
 int main(int argc, char** argv) {
   arguments given;
-  bench::program here{"mlp_step", "A training step of the perceptron uninterrupted, a run for each line of standard input"};
+  bench::program here{"mlp_step",
+                      "A training step of the perceptron uninterrupted, a run for each line of standard input"};
   here.app.add_option("hidden", given.hidden, "width of both hidden layers; left out: empty phases")
       ->check(CLI::Range(1, 65536));
   here.app.add_option("batch", given.batch, "which divides the rows")->check(CLI::Range(1U, rows));

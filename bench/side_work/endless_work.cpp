@@ -17,7 +17,7 @@ namespace lull::bench {
 namespace {
 
 constexpr std::uint64_t endless = std::uint64_t{1} << 38;
-constexpr std::uint32_t fma = 32;                            // of an item: 0.13 µs with 1024 threads on an SM
+constexpr std::uint32_t fma = 32;                        // of an item: 0.13 µs with 1024 threads on an SM
 constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
 
 /// Calls `use` with a compute-bound task of so many threads.

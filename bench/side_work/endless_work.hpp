@@ -42,9 +42,7 @@ class endless_work {
   endless_work& operator=(endless_work const&) = delete;
 
   /// Of its worker.
-  std::uint64_t blocks() const {
-    return executor_.load(description_.type.cuda, 0).blocks;
-  }
+  std::uint64_t blocks() const { return executor_.load(description_.type.cuda, 0).blocks; }
 
  private:
   executor& executor_;

@@ -54,7 +54,12 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
     "leaving": ("us", 40, LEAVING, "How blocks leave within a tile of a product."),
     "resize": ("us", 60, RESIZE, "Pictures made smaller, beside NPP."),
     "whole_job": ("files a second", 60, WHOLE_JOB, "The image task from folder to folder."),
-    "graph_setup": ("times in ms, rates as named", 488, GRAPH_SETUP, "How fast a graph task is ready from 100 MB of text."),
+    "graph_setup": (
+        "times in ms, rates as named",
+        488,
+        GRAPH_SETUP,
+        "How fast a graph task is ready from 100 MB of text.",
+    ),
 }
 
 

@@ -65,7 +65,9 @@ class records(unittest.TestCase):
         row = made["rows"][0]
         self.assertEqual((row["first"], row["noise"]), ({"n": 9, "ratio": 5}, {"n": 0, "ratio": 0}))
         self.assertEqual(row["interval"]["second"], {"ratio": [2, 8]})
-        self.assertTrue(row["command"].startswith("whole_job --benchmark_filter=^whole_job/from:3840/to:1920/iterations:"))
+        self.assertTrue(
+            row["command"].startswith("whole_job --benchmark_filter=^whole_job/from:3840/to:1920/iterations:")
+        )
 
     def test_what_cannot_run_says_so_and_replaces_no_figures(self):
         self.assertIn("NOT RUN", self.measure("yield", "harvest", "pagerank"))
