@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/bench/graph/textbook/components.hpp>
+#include <lull/bench/graph/textbook/algorithms.hpp>
 
-#include <utility>
+#include <optional>
+
+#include <lull/bench/graph/textbook/memory.hpp>
+#include <lull/graph/csr/symmetric.hpp>
+#include <lull/graph/csr/transpose.hpp>
 
 namespace lull::bench {
 namespace {
@@ -116,8 +120,9 @@ __global__ void __launch_bounds__(component_threads)
 
 class afforest final : public textbook {
  public:
-  afforest(std::shared_ptr<device_graph const> out, std::shared_ptr<device_graph const> in)
-      : out_(std::move(out)), in_(std::move(in)), component_(out_->ref().vertices), giant_(1) {}
+  explicit afforest(csr const& graph) : out_(graph), component_(graph.vertices()), giant_(1) {
+    if (!is_symmetric(graph)) in_.emplace(transpose(graph));
+  }
 
   double run() override {
     return stream_.ms([this] { enqueue(); });
@@ -130,7 +135,7 @@ class afforest final : public textbook {
 
  private:
   void enqueue() {
-    csr_ref const graph = out_->ref();
+    csr_ref const graph = out_.ref();
     unsigned const blocks = blocks_of(graph.vertices, component_threads);
     cudaStream_t const stream = stream_.get();
     std::uint32_t* const component = component_.get();
@@ -146,8 +151,8 @@ class afforest final : public textbook {
     LULL_CUDA(cudaGetLastError());
   }
 
-  std::shared_ptr<device_graph const> out_;
-  std::shared_ptr<device_graph const> in_;
+  device_graph out_;
+  std::optional<device_graph> in_;  // none where the graph holds each edge in both directions
   timed_stream stream_;
   device_array<std::uint32_t> component_;  // (vertices,)
   device_array<std::uint32_t> giant_;      // (1,)
@@ -155,9 +160,6 @@ class afforest final : public textbook {
 
 }  // namespace
 
-std::unique_ptr<textbook> make_afforest(std::shared_ptr<device_graph const> out,
-                                        std::shared_ptr<device_graph const> in) {
-  return std::make_unique<afforest>(std::move(out), std::move(in));
-}
+std::unique_ptr<textbook> make_afforest(csr const& graph) { return std::make_unique<afforest>(graph); }
 
 }  // namespace lull::bench

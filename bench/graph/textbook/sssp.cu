@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/bench/graph/textbook/sssp.hpp>
+#include <lull/bench/graph/textbook/algorithms.hpp>
 
 #include <algorithm>
 #include <bit>

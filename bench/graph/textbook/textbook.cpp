@@ -3,18 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include <lull/bench/graph/textbook/bfs.hpp>
-#include <lull/bench/graph/textbook/components.hpp>
-#include <lull/bench/graph/textbook/memory.hpp>
-#include <lull/bench/graph/textbook/sssp.hpp>
-#include <lull/bench/graph/textbook/triangles.hpp>
+#include <lull/bench/graph/textbook/algorithms.hpp>
 #include <lull/graph/csr/oriented.hpp>
-#include <lull/graph/csr/symmetric.hpp>
-#include <lull/graph/csr/transpose.hpp>
 #include <lull/graph/load/edge_weights.hpp>
 #include <lull/graph/search_sources.hpp>
 #include <lull/host/error.hpp>
@@ -22,56 +17,11 @@
 namespace lull::bench {
 namespace {
 
-using textbooks = std::vector<task_textbook>;
-
 /// Of one search; none where the task has a list of them.
 std::optional<std::uint32_t> source_of(std::string_view task, csr const& graph, option_values const& values) {
   search_sources sources{task, values};
   sources.find_in(graph);
   return sources.is_list() ? std::nullopt : std::optional{sources.all().front()};
-}
-
-textbooks for_bfs(csr const& graph, option_values const& values) {
-  auto const source = source_of("bfs", graph, values);
-  if (!source) return {};
-  constexpr int depth = 32;  // of a label, above the parent
-  textbooks made;
-  made.push_back({"textbook", "labels", depth, make_direction_optimising_bfs(graph, *source)});
-  return made;
-}
-
-textbooks for_components(csr const& graph, option_values const&) {
-  auto const out = std::make_shared<device_graph const>(graph);
-  auto const in = is_symmetric(graph) ? nullptr : std::make_shared<device_graph const>(transpose(graph));
-  textbooks made;
-  made.push_back({"textbook", "label", 0, make_afforest(out, in)});
-  return made;
-}
-
-textbooks for_triangles(csr const& graph, option_values const&) {
-  textbooks made;
-  made.push_back({"textbook", "total", 0, make_tricore(orient(graph).rows)});
-  return made;
-}
-
-textbooks for_sssp(csr const& graph, option_values const& values) {
-  auto const source = source_of("sssp", graph, values);
-  if (!source) return {};
-  double const delta = values.has("delta") ? values.real("delta") : near_far_delta(graph);
-  textbooks made;
-  made.push_back({"textbook", "distances", 0, make_near_far_sssp(graph, *source, delta, sssp_results::parents)});
-  made.push_back(
-      {"textbook_distances", "distances", 0, make_near_far_sssp(graph, *source, delta, sssp_results::distances)});
-  return made;
-}
-
-constexpr std::pair<std::string_view, textbooks (*)(csr const&, option_values const&)> makers[] = {
-    {"bfs", for_bfs}, {"components", for_components}, {"sssp", for_sssp}, {"triangles", for_triangles}};
-
-auto const* maker_of(std::string_view task) {
-  auto const* const found =
-      std::find_if(std::begin(makers), std::end(makers), [task](auto const& maker) { return maker.first == task; });
-  return found == std::end(makers) ? nullptr : found;
 }
 
 /// The elements of an array on a machine, as numbers.
@@ -95,11 +45,30 @@ std::vector<std::uint64_t> read(executor& executor, task_array const& from, int 
 
 }  // namespace
 
-bool has_textbooks(std::string_view task) { return maker_of(task) != nullptr; }
+bool has_textbooks(std::string_view task) {
+  constexpr std::string_view names[] = {"bfs", "components", "sssp", "triangles"};
+  return std::ranges::find(names, task) != std::end(names);
+}
 
 std::vector<task_textbook> make_textbooks(std::string_view task, csr const& graph, option_values const& values) {
-  auto const* const maker = maker_of(task);
-  return maker == nullptr ? textbooks{} : maker->second(graph, values);
+  std::vector<task_textbook> made;
+  auto const add = [&made](std::string name, std::string array, std::unique_ptr<textbook> kernels, int shift = 0) {
+    made.push_back({std::move(name), std::move(array), shift, std::move(kernels)});
+  };
+  if (task == "components") add("textbook", "label", make_afforest(graph));
+  if (task == "triangles") add("textbook", "total", make_tricore(orient(graph).rows));
+  if (task != "bfs" && task != "sssp") return made;
+  auto const source = source_of(task, graph, values);
+  if (!source) return made;
+  if (task == "bfs") {
+    constexpr int depth = 32;  // of a label, above the parent
+    add("textbook", "labels", make_direction_optimising_bfs(graph, *source), depth);
+    return made;
+  }
+  double const delta = values.has("delta") ? values.real("delta") : near_far_delta(graph);
+  add("textbook", "distances", make_near_far_sssp(graph, *source, delta, sssp_results::parents));
+  add("textbook_distances", "distances", make_near_far_sssp(graph, *source, delta, sssp_results::distances));
+  return made;
 }
 
 void compare(task_textbook const& one, executor& executor, task_owner const& owner) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/bench/graph/textbook/triangles.hpp>
+#include <lull/bench/graph/textbook/algorithms.hpp>
 
 #include <span>
 #include <vector>
 
 #include <lull/bench/graph/textbook/block.cuh>
+#include <lull/bench/graph/textbook/memory.hpp>
 
 namespace lull::bench {
 namespace {
