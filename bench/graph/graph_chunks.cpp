@@ -8,8 +8,6 @@
 // has one barrier and two looks at the clock more than without this. The result is verified. On CPU threads a chunk
 // also holds what the system let run instead.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <iterator>
@@ -18,13 +16,12 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/timed_chunks.hpp>
-#include <lull/bench/guarded.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/graph/betweenness/betweenness.hpp>
 #include <lull/graph/bfs/bfs.hpp>
 #include <lull/graph/bfs/bfs_together.hpp>
@@ -135,15 +132,16 @@ void measure(std::string const& request, int runs, executor_kind kind) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::guarded("graph_chunks", [&] {
-    std::string_view const on = argc > 3 ? argv[3] : "cuda";
-    int const runs = argc > 2 ? std::atoi(argv[2]) : 5;
-    if (argc < 2 || argc > 4 || runs < 1 || (on != "cuda" && on != "threads")) {
-      std::fprintf(stderr, "graph_chunks TASK[:OPTION=VALUE,...] [RUNS [cuda|threads]]\n");
-      return 2;
-    }
+  std::string task;
+  int runs = 5;
+  std::string on = "cuda";
+  bench::program here{"graph_chunks", "How long the chunks of a graph task take, each timed on the machine"};
+  here.app.add_option("task", task, "TASK[:OPTION=VALUE,...]")->required();
+  here.app.add_option("runs", runs, "uninterrupted ones")->check(CLI::Range(1, 10'000));
+  here.app.add_option("executor", on)->check(CLI::IsMember({"cuda", "threads"}));
+  return here.run(argc, argv, [&] {
     if (on == "cuda") bench::need_gpu();
-    measure(argv[1], runs, on == "cuda" ? executor_kind::cuda : executor_kind::threads);
+    measure(task, runs, on == "cuda" ? executor_kind::cuda : executor_kind::threads);
     return 0;
   });
 }

@@ -12,21 +12,18 @@
 // `none` leaves out the plain kernels, for tasks whose phases depend on timing.
 // A ratio is the time of the kernels divided by that of the worker.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/bench/graph/textbook/textbook.hpp>
-#include <lull/bench/guarded.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/graph/graph_input.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/measure/cuda/timed_stream.hpp>
@@ -39,6 +36,13 @@ namespace {
 
 using namespace lull;
 using json = nlohmann::ordered_json;
+
+struct arguments {
+  std::string task;
+  int pairs = 5;
+  std::string between = "always";
+  std::uint32_t grain = 0;
+};
 
 struct phase {
   position at;
@@ -143,15 +147,15 @@ struct timed_runs {
   }
 };
 
-void measure(std::string const& request, int pairs, std::string_view between, int grain) {
-  task_request const asked = parse_task(request, known_tasks(), library_task);
+void measure(arguments const& given) {
+  task_request const asked = parse_task(given.task, known_tasks(), library_task);
   auto const executor = make_executor({.kind = executor_kind::cuda, .reserved_groups = 0, .solo = true});
   std::unique_ptr<task_owner> const owner = entry_of(asked).make(asked.values);
   owner->prepare(*executor);
   job_description what = owner->describe();
-  if (grain != 0) what.grain = static_cast<std::uint32_t>(grain);
+  if (given.grain != 0) what.grain = given.grain;
   std::uint64_t const blocks = executor->load(what.type.cuda, 0).blocks;  // before the plain kernels, too
-  bool const is_plain = between != "none";
+  bool const is_plain = given.between != "none";
   plain_run plain{*executor, what};
   if (is_plain) plain.learn(*owner);
   std::vector<bench::task_textbook> const textbooks = textbooks_of(asked);
@@ -159,13 +163,13 @@ void measure(std::string const& request, int pairs, std::string_view between, in
   std::vector<timed_runs> by_textbooks(textbooks.size());
   timed_runs by_worker;
   solo_run last;
-  for (int pair = 0; pair <= pairs; ++pair) {
+  for (int pair = 0; pair <= given.pairs; ++pair) {
     if (pair == 1) {  // the first has warmed up
       by_kernels = by_worker = {};
       by_textbooks.assign(textbooks.size(), {});
     }
     owner->reset();
-    if (is_plain) by_kernels.ms.push_back(plain.ms(between == "always"));
+    if (is_plain) by_kernels.ms.push_back(plain.ms(given.between == "always"));
     for (std::size_t i = 0; i < textbooks.size(); ++i) by_textbooks[i].ms.push_back(textbooks[i].kernels->run());
     owner->reset();
     by_worker.ms.push_back(worker_ms(*executor, what, last));
@@ -174,8 +178,8 @@ void measure(std::string const& request, int pairs, std::string_view between, in
   if (!verdict.ok) throw std::runtime_error{"wrong result: " + verdict.message};
   for (bench::task_textbook const& each : textbooks) bench::compare(each, *executor, *owner);
   double const worker = by_worker.median();
-  json found{{"task", request},       {"pairs", pairs},      {"advance", between},
-             {"phases", last.phases}, {"items", last.items}, {"blocks", blocks}};
+  json found{{"task", given.task},    {"pairs", given.pairs}, {"advance", given.between},
+             {"phases", last.phases}, {"items", last.items},  {"blocks", blocks}};
   by_worker.tell("worker", found);
   if (is_plain) {
     by_kernels.tell("plain", found);
@@ -195,16 +199,16 @@ void measure(std::string const& request, int pairs, std::string_view between, in
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::guarded("graph_speed", [&] {
+  arguments given;
+  bench::program here{"graph_speed", "A graph task uninterrupted, beside plain kernels and those of textbooks"};
+  here.app.add_option("task", given.task, "TASK[:OPTION=VALUE,...]")->required();
+  here.app.add_option("pairs", given.pairs, "of runs, in turns")->check(CLI::Range(1, 10'000));
+  here.app.add_option("between", given.between, "a kernel between two phases; none: no plain kernels")
+      ->check(CLI::IsMember({"always", "never", "none"}));
+  here.app.add_option("grain", given.grain, "items a chunk; 0: the task's own");
+  return here.run(argc, argv, [&] {
     bench::need_gpu();
-    std::string_view const when = argc > 3 ? argv[3] : "always";
-    int const pairs = argc > 2 ? std::atoi(argv[2]) : 5;
-    int const grain = argc > 4 ? std::atoi(argv[4]) : 0;  // 0: the task's own
-    if (argc < 2 || argc > 5 || pairs < 1 || grain < 0 || (when != "always" && when != "never" && when != "none")) {
-      std::fprintf(stderr, "graph_speed TASK[:OPTION=VALUE,...] [PAIRS [always|never|none [GRAIN]]]\n");
-      return 2;
-    }
-    measure(argv[1], pairs, when, grain);
+    measure(given);
     return 0;
   });
 }

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include <lull/bench/guarded.hpp>
 #include <lull/bench/images/npp_resize.hpp>
 #include <lull/bench/images/photographs.hpp>
 #include <lull/bench/images/resize_unfed.hpp>
 #include <lull/bench/images/unfed_images.hpp>
+#include <lull/bench/program.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/measure/turns.hpp>
@@ -173,8 +173,8 @@ void measure(benchmark::State& state, plan const& what, std::uint32_t width) try
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  return bench::guarded("resize_npp", [] {
+  bench::program here{"resize_npp", "Photographs made smaller by the side task images, and by NPP"};
+  return here.run(argc, argv, [] {
     bench::need_gpu();
     for (plan const& what : plans) {
       for (std::uint32_t const width : {1920U, 640U}) {
