@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that are run, and what they print."""
 
+import contextlib
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,7 @@ import time
 from lab import ROOT
 
 LAB = f"{ROOT}/bench/lab"
+ANSWER_S = 20  # limit
 
 
 def shell(command, limit=400):
@@ -39,6 +42,39 @@ def killed_when(command, there, limit):
                 return seen
             time.sleep(0.001)
     return False
+
+
+class Asked:
+    """A program that answers each line it is sent with a line of JSON."""
+
+    def __init__(self, command, environment=None):
+        self.command, pipes = command, {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
+        self._process = subprocess.Popen(command, env={**os.environ, **(environment or {})}, **pipes)
+
+    def ask(self, word, limit_s):
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer either
+            self._process.stdin.write(f"{word}\n".encode())
+        return self.answer(limit_s)
+
+    def answer(self, limit_s):
+        until = time.monotonic() + limit_s
+        while select.select([self._process.stdout], [], [], max(until - time.monotonic(), 0))[0]:
+            line = self._process.stdout.readline()
+            if not line:
+                raise RuntimeError(f"{' '.join(self.command)} has ended; what it said is on standard error")
+            if line.startswith(b"{"):  # libraries may print, too
+                return json.loads(line)
+        raise RuntimeError(f"{' '.join(self.command)} did not answer within {limit_s} s")
+
+    def end(self):
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(ANSWER_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(ANSWER_S)
+        self._process.stdout.close()
 
 
 def write_whole(path, text):

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from lab.compare.process import ANSWER_S
+from lab.process import ANSWER_S
 
 SERVERS = ("mps", "xsched")
 UNDER = "LAB_SERVER"  # in the environment of a program whose server is there

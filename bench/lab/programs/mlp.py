@@ -14,16 +14,16 @@ import csv
 import gzip
 import json
 import statistics
-import subprocess
 import sys
 
 from lab import ROOT, torch
 from lab.numbers import median_interval
 from lab.options import at_least, listed
-from lab.process import not_run, of_bench, shell
+from lab.process import Asked, not_run, of_bench, shell
 from lab.record import bounded, paired, without
 
 LIMIT_S = 500
+RUN_S = 120  # limit of one
 ROWS = 1536
 STEPS = 480
 WARM_UP = 3  # runs
@@ -44,31 +44,14 @@ def digits():
     return [[value / 16 for value in row[:-1]] for row in chosen], [int(row[-1]) for row in chosen]
 
 
-class Ours:
+class Ours(Asked):
     """The bench that runs once for each line that it is sent."""
 
     def __init__(self, build, hidden, batch):
-        self.command = of_bench(build, f"mlp_step {hidden} {batch}")
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        super().__init__(of_bench(build, f"mlp_step {hidden} {batch}"))
 
     def run(self):
-        try:
-            self.process.stdin.write("run\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it says why by itself, and its output is empty
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{' '.join(self.command)}: exit {self.process.wait(60)}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        return self.ask("run", RUN_S)
 
 
 def loss_of(rows, labels, w0, b0, w1, b1, w2, b2):
@@ -171,7 +154,7 @@ def row_of(build, hidden, batch, pairs):
         peers, missing = peers_of(hidden, batch)
         (first, spread), (second, again) = (summed_up({"lull": ours, **peers}, pairs) for _ in range(2))
     finally:
-        ours.close()
+        ours.end()
     row = paired(ours.command, first, second, interval={"first": spread, "second": again})
     return {**row, **({"not_run": missing} if missing else {})}
 
