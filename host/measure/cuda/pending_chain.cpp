@@ -35,19 +35,14 @@ pending_chain::pending_chain(int kernels) : kernels_(kernels) {
 
 pending_chain::~pending_chain() { cudaDeviceSynchronize(); }
 
-void pending_chain::enqueue(stream_handle stream) {
-  auto* const when = static_cast<stamps*>(stamps_.get());
-  for (int i = 0; i < kernels_; ++i) kernel(stream, i == 0 ? &when->first : i == kernels_ - 1 ? &when->last : nullptr);
-}
-
-void pending_chain::kernel(stream_handle stream, std::uint64_t* at) {
-  trainer::stir(stream, static_cast<float*>(samples_.get()), values, rounds, at);
-}
-
-double pending_chain::kernel_ns(stream_handle stream, enqueueing const& chain, enqueueing const& waits) {
+double pending_chain::kernel_ns(stream_handle stream, enqueueing const& waits) {
   ++round_;
-  trainer::wait_for_word(stream, go_.device(), round_, max_hold_ns, &static_cast<stamps*>(stamps_.get())->expired);
-  chain();
+  auto* const when = static_cast<stamps*>(stamps_.get());
+  trainer::wait_for_word(stream, go_.device(), round_, max_hold_ns, &when->expired);
+  for (int i = 0; i < kernels_; ++i) {
+    std::uint64_t* const at = i == 0 ? &when->first : i == kernels_ - 1 ? &when->last : nullptr;
+    trainer::stir(stream, static_cast<float*>(samples_.get()), values, rounds, at);
+  }
   LULL_CUDA(cudaEventRecord(end_.get(), static_cast<cudaStream_t>(stream)));
   waits();
   // Read by the kernel that keeps the stream back; publishes nothing else.
@@ -60,11 +55,6 @@ double pending_chain::kernel_ns(stream_handle stream, enqueueing const& chain, e
                       " kernels: launches block, or the computer is too busy"};
   }
   return static_cast<double>(found.last - found.first) / (kernels_ - 1);
-}
-
-double pending_chain::kernel_ns(stream_handle stream, enqueueing const& waits) {
-  return kernel_ns(
-      stream, [&] { enqueue(stream); }, waits);
 }
 
 void pending_chain::wait_for_end(stream_handle stream) {

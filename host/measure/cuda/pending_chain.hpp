@@ -23,17 +23,10 @@ class pending_chain {
   pending_chain(pending_chain const&) = delete;
   pending_chain& operator=(pending_chain const&) = delete;
 
-  /// Enqueues the kernels.
-  void enqueue(stream_handle stream);
-  /// Enqueues one more such kernel. `at`: see trainer::stir.
-  void kernel(stream_handle stream, std::uint64_t* at = nullptr);
-
-  /// Enqueues on the trainer's `stream` by `chain`, then on others by `waits`; returns the time from the start
-  /// of a kernel to the start of the next, in ns. A kernel keeps the trainer's stream back until all of it is enqueued,
+  /// Enqueues the kernels on the trainer's `stream`, then on others by `waits`; returns the time from the start of a
+  /// kernel to the start of the next, in ns. A kernel keeps the trainer's stream back until all of it is enqueued,
   /// so each wait is pending from the chain's first kernel on. That kernel ends by itself after 100 ms, and so do waits
   /// for the end; then throws limit_error. Blocks until the device is done.
-  double kernel_ns(stream_handle stream, enqueueing const& chain, enqueueing const& waits);
-  /// The same with `enqueue` for the chain.
   double kernel_ns(stream_handle stream, enqueueing const& waits);
 
   /// Enqueues a wait of that stream for the end of the chain, and a kernel after it. Called by `waits`.

@@ -29,23 +29,13 @@ class mapped_word {
   std::uint32_t* device_ = nullptr;
 };
 
-// The stream itself writes `word`, or waits until it is at least `value`: no kernel, no SM. Both only enqueue.
-
+/// The stream itself writes `word`: no kernel, no SM. Only enqueues.
 inline void write_word(CUstream stream, std::uint32_t* word, std::uint32_t value) {
   CUstreamBatchMemOpParams write{};
   write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
   write.writeValue.address = reinterpret_cast<CUdeviceptr>(word);
   write.writeValue.value = value;
   LULL_DRIVER(driver().memory_operations(stream, 1, &write, 0));
-}
-
-inline void await_word(CUstream stream, std::uint32_t* word, std::uint32_t value) {
-  CUstreamBatchMemOpParams wait{};
-  wait.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  wait.waitValue.address = reinterpret_cast<CUdeviceptr>(word);
-  wait.waitValue.value = value;
-  wait.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  LULL_DRIVER(driver().memory_operations(stream, 1, &wait, 0));
 }
 
 }  // namespace lull
