@@ -2,6 +2,7 @@
 // Whether a side task that is preempted at random instants ends with the very bits of an uninterrupted run. One JSON
 // object on standard output. Exit code 0: it does; 1: it does not, or an error; 2: nothing was run.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -9,12 +10,15 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <lull/apps/registry/registry.hpp>
-#include <lull/bench/instants/images_unfed.hpp>
+#include <lull/bench/images/photographs.hpp>
+#include <lull/bench/images/resize_unfed.hpp>
+#include <lull/bench/images/unfed_images.hpp>
 #include <lull/bench/instants/preempted_runs.hpp>
 #include <lull/bench/program.hpp>
 #include <lull/host/error.hpp>
@@ -31,9 +35,47 @@ struct arguments {
   bench::instants_wish wish;
 };
 
+// By default some milliseconds' work, and yet few bytes to compare: much is read for each pixel that is written.
+constexpr std::array images_unfed_options{
+    option{"count", option_kind::integer, "96", "[1, 4096]", "pictures, half of them by either filter, with a logo"},
+    option{"from", option_kind::integer, "3840", "[16, 32768]", "width of the photographs, 16:9"},
+    option{"to", option_kind::integer, "640", "[16, 32768]", "width of the results"},
+};
+
+constexpr std::uint64_t photographs = 8;  // that differ; making one takes longer than resizing it
+constexpr std::size_t judged = 8;
+
+std::unique_ptr<task_owner> made_of(option_values const& values) {
+  auto const count = static_cast<std::uint64_t>(values.integer("count"));
+  auto const from = static_cast<std::uint32_t>(values.integer("from"));
+  auto const to = static_cast<std::uint32_t>(values.integer("to"));
+  std::vector<std::shared_ptr<image const>> made;
+  for (std::uint64_t i = 0; i < std::min(photographs, count); ++i) {
+    made.push_back(std::make_shared<image const>(bench::photograph(from, from * 9 / 16, 3, i + 1)));
+  }
+  bench::unfed_wishes wishes;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    image_filter const filter = i < (count + 1) / 2 ? image_filter::lanczos3 : image_filter::area;
+    wishes.pictures.push_back({made[i % made.size()], to, to * 9 / 16, filter});
+  }
+  wishes.logo = bench::photograph(256, 128, 3, 99);
+  wishes.judged = judged;
+  return std::make_unique<bench::unfed_images>(std::move(wishes), type_of<bench::resize_unfed>());
+}
+
+/// The task `images` without files and without a feeder. Verified on some pictures in double precision.
+task_entry images_unfed_entry() {
+  return {"images_unfed",
+          "resize pictures that are there from the start",
+          "images_unfed",
+          images_unfed_options,
+          [](option_values const&) { return type_of<bench::resize_unfed>(); },
+          &made_of};
+}
+
 /// The registry's tasks, and one that nobody needs to feed.
 std::unique_ptr<task_owner> owner_of(std::string const& task) {
-  task_entry const unfed = bench::images_unfed_entry();
+  task_entry const unfed = images_unfed_entry();
   std::vector<task_options> known{known_tasks().begin(), known_tasks().end()};
   known.push_back({unfed.name, unfed.help, unfed.options});
   task_request const request = parse_task(task, known);
