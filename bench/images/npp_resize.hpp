@@ -17,7 +17,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/measure/cuda/timed_stream.hpp>
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 
 namespace lull::bench {
 

@@ -6,7 +6,7 @@
 
 #include <lull/host/io/shipped_file.hpp>
 #include <lull/host/task/counter_random.hpp>
-#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 
 namespace lull::bench {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 
 namespace lull::bench {
 

@@ -11,7 +11,7 @@
 
 #include <lull/host/array.hpp>
 #include <lull/host/task/owner.hpp>
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <lull/tasks/images/image_work.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
 

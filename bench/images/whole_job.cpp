@@ -23,9 +23,9 @@
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/measure/turns.hpp>
 #include <lull/host/solo/solo_run.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/images_owner.hpp>
-#include <lull/tasks/images/read_image.hpp>
-#include <lull/tasks/images/write_image.hpp>
 
 namespace {
 

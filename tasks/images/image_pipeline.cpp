@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/resize.hpp>
-#include <lull/tasks/images/write_image.hpp>
 
 namespace lull {
 

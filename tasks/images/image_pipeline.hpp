@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <lull/host/job.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
 #include <lull/tasks/images/pinned_pool.hpp>
-#include <lull/tasks/images/read_image.hpp>
 
 namespace lull {
 

@@ -13,7 +13,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/tasks/images/image_limits.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
 #include <lull/tasks/images/image_pipeline.hpp>
 #include <lull/tasks/images/logo.hpp>

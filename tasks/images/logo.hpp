@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <lull/tasks/images/resize.hpp>
 
 namespace lull {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 
 namespace lull {
 

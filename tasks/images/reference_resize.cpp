@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/image_limits.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/reference_resize.hpp>
 #include <lull/tasks/images/samples.hpp>
 #include <numbers>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <lull/tasks/images/image_work.hpp>
 
 namespace lull {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <lull/tasks/images/image_work.hpp>
 #include <lull/tasks/images/picture.hpp>
 

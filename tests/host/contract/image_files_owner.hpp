@@ -9,8 +9,8 @@
 
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/task/counter_random.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/images_owner.hpp>
-#include <lull/tasks/images/write_image.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {

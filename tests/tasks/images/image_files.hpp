@@ -5,7 +5,7 @@
 
 #include <fstream>
 #include <iterator>
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <lull/tests/support/test_folder.hpp>
 #include <random>
 #include <stdexcept>

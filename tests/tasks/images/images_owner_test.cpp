@@ -16,9 +16,9 @@
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/host/task/counter_random.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/images_owner.hpp>
-#include <lull/tasks/images/read_image.hpp>
-#include <lull/tasks/images/write_image.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {

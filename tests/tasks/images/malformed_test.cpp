@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 
 #include <lull/tests/tasks/images/image_files.hpp>
 #include <lull/tests/tasks/images/raw_jpeg.hpp>

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <lull/tasks/images/codec/read_image.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/psnr.hpp>
-#include <lull/tasks/images/read_image.hpp>
 #include <lull/tasks/images/reference_resize.hpp>
-#include <lull/tasks/images/write_image.hpp>
 
 #include <lull/tests/tasks/images/image_files.hpp>
 

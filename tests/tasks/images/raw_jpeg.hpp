@@ -7,7 +7,7 @@
 #include <jpeglib.h>
 
 #include <cstdlib>
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <lull/tasks/images/exif_orientation.hpp>
+#include <lull/tasks/images/codec/exif_orientation.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 #include <lull/tasks/images/psnr.hpp>
-#include <lull/tasks/images/read_image.hpp>
 
 #include <lull/tests/tasks/images/image_files.hpp>
 #include <lull/tests/tasks/images/raw_jpeg.hpp>

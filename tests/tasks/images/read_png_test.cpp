@@ -3,7 +3,7 @@
 
 #include <cstring>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 
 #include <lull/tests/tasks/images/image_files.hpp>
 #include <lull/tests/tasks/images/raw_png.hpp>

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 #include <lull/host/error.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/psnr.hpp>
-#include <lull/tasks/images/read_image.hpp>
-#include <lull/tasks/images/write_image.hpp>
 
 #include <lull/tests/tasks/images/image_files.hpp>
 #include <lull/tests/tasks/images/raw_jpeg.hpp>

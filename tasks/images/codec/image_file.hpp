@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <lull/tasks/images/image.hpp>
+#include <lull/tasks/images/codec/image.hpp>
 #include <string>
 
 namespace lull::detail {

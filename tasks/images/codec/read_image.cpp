@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cctype>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/image_file.hpp>
-#include <lull/tasks/images/image_limits.hpp>
-#include <lull/tasks/images/image_reader.hpp>
-#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/codec/image_file.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
+#include <lull/tasks/images/codec/image_reader.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 #include <new>
 
 namespace lull {

@@ -9,10 +9,10 @@
 #include <array>
 #include <cstdlib>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/exif_orientation.hpp>
-#include <lull/tasks/images/image_limits.hpp>
-#include <lull/tasks/images/image_reader.hpp>
-#include <lull/tasks/images/library_call.hpp>
+#include <lull/tasks/images/codec/exif_orientation.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
+#include <lull/tasks/images/codec/image_reader.hpp>
+#include <lull/tasks/images/codec/library_call.hpp>
 #include <new>
 #include <string>
 #include <system_error>

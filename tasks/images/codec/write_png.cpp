@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/image_writer.hpp>
-#include <lull/tasks/images/library_call.hpp>
+#include <lull/tasks/images/codec/image_writer.hpp>
+#include <lull/tasks/images/codec/library_call.hpp>
 
 namespace lull::detail {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
-#include <lull/tasks/images/exif_orientation.hpp>
+#include <lull/tasks/images/codec/exif_orientation.hpp>
 #include <string_view>
 
 namespace lull::detail {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/tasks/images/write_image.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 #include <span>
 
 namespace lull::detail {

@@ -3,9 +3,9 @@
 
 #include <bit>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/image_limits.hpp>
-#include <lull/tasks/images/image_reader.hpp>
-#include <lull/tasks/images/library_call.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
+#include <lull/tasks/images/codec/image_reader.hpp>
+#include <lull/tasks/images/codec/library_call.hpp>
 #include <string>
 #include <system_error>
 

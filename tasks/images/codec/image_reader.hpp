@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <lull/tasks/images/image_file.hpp>
-#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/codec/image_file.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 #include <memory>
 #include <span>
 

@@ -7,9 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/image_file.hpp>
-#include <lull/tasks/images/image_limits.hpp>
-#include <lull/tasks/images/read_image.hpp>
+#include <lull/tasks/images/codec/image_file.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
+#include <lull/tasks/images/codec/read_image.hpp>
 #include <string_view>
 #include <system_error>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <lull/host/error.hpp>
-#include <lull/tasks/images/image_limits.hpp>
-#include <lull/tasks/images/image_writer.hpp>
-#include <lull/tasks/images/write_image.hpp>
+#include <lull/tasks/images/codec/image_limits.hpp>
+#include <lull/tasks/images/codec/image_writer.hpp>
+#include <lull/tasks/images/codec/write_image.hpp>
 
 namespace lull {
 namespace {
