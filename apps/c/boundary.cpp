@@ -19,6 +19,21 @@ constexpr std::size_t max_struct = 4096;  // a size beyond it is not one
 /// Plain bytes, so that a thread that ends needs none of our destructors.
 thread_local char last_error[max_error];
 
+template <class Kind>
+bool is_a(std::exception const& why) {
+  return dynamic_cast<Kind const*>(&why) != nullptr;
+}
+struct error_kind {
+  bool (*is_of)(std::exception const&);
+  lull_status status;
+};
+/// Of two that fit, the first.
+constexpr error_kind kinds[] = {{is_a<usage_error>, LULL_ERROR_ARGUMENT},
+                                {is_a<input_error>, LULL_ERROR_INPUT},
+                                {is_a<slow_node_error>, LULL_ERROR_SLOW_NODE},
+                                {is_a<limit_error>, LULL_ERROR_LIMIT},
+                                {is_a<device_error>, LULL_ERROR_DEVICE}};
+
 std::uint32_t size_of(void const* given, char const* name) {
   require(given, name);
   std::uint32_t size = 0;
@@ -42,19 +57,12 @@ lull_status failed_by_exception(char const* call) noexcept {
     throw;
   } catch (refusal const& why) {
     return failed(why.status(), call, why.what());
-  } catch (usage_error const& why) {
-    return failed(LULL_ERROR_ARGUMENT, call, why.what());
-  } catch (input_error const& why) {
-    return failed(LULL_ERROR_INPUT, call, why.what());
-  } catch (slow_node_error const& why) {
-    return failed(LULL_ERROR_SLOW_NODE, call, why.what());
-  } catch (limit_error const& why) {
-    return failed(LULL_ERROR_LIMIT, call, why.what());
-  } catch (device_error const& why) {
-    return failed(LULL_ERROR_DEVICE, call, why.what());
   } catch (std::bad_alloc const&) {
     return failed(LULL_ERROR_LIMIT, call, "this computer is out of memory");
   } catch (std::exception const& why) {
+    for (auto const& [is_of, status] : kinds) {
+      if (is_of(why)) return failed(status, call, why.what());
+    }
     return failed(LULL_ERROR_INTERNAL, call, why.what());
   } catch (...) {
     return failed(LULL_ERROR_INTERNAL, call, "an exception of an unknown type");
@@ -82,27 +90,6 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
 std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept {
   constexpr auto max = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
   return std::chrono::nanoseconds{std::min(at_most_ns, max)};
-}
-
-int in_range(int value, int least, int most, char const* name) {
-  if (value < least || value > most) {
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": " +
-                                           std::to_string(least) + " to " + std::to_string(most)};
-  }
-  return value;
-}
-
-int at_least(int value, int least, char const* name) {
-  if (value < least) {
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": it must be at least " +
-                                           std::to_string(least)};
-  }
-  return value;
-}
-
-void require_zero(std::int32_t reserved, char const* name) {
-  if (reserved != 0)
-    throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(reserved) + ": set it to 0"};
 }
 
 void detail::take(void* into, std::size_t known, void const* given, char const* name) {

@@ -49,6 +49,13 @@ lull_status guarded(char const* call, Body&& body) noexcept {
 /// Throws a refusal when `pointer` is null.
 void require(void const* pointer, char const* name);
 
+/// Where a call puts what it makes: it is as nothing until then. Throws a refusal when `at` is null.
+template <class Made>
+Made& cleared(Made* at, char const* name) {
+  require(at, name);
+  return *at = Made{};
+}
+
 /// Runs `body` on a thread of its own, so that what it does to its thread (the current device, the capture mode) stays
 /// there; throws what it throws.
 template <class Body>
@@ -62,20 +69,27 @@ void give(std::string_view whole, char* text, std::size_t size, std::size_t* nee
 /// What is beyond the type's range, UINT64_MAX above all, is nanoseconds::max(), which has no end.
 std::chrono::nanoseconds nanoseconds_of(std::uint64_t at_most_ns) noexcept;
 
-/// Returns the value. Throws a refusal.
-int in_range(int value, int least, int most, char const* name);
-
-/// An enumerator whose values are 0 to `count` - 1. Throws a refusal.
-template <class Enum>
-Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
-  return static_cast<Enum>(in_range(value, 0, count - 1, name));
+/// Returns the value. Throws a refusal with the rule where it is not kept to.
+template <class Number>
+Number checked(Number value, bool is_kept, char const* name, std::string const& rule) {
+  if (is_kept) return value;
+  throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(value) + ": " + rule};
 }
 
-/// Throws a refusal.
-int at_least(int value, int least, char const* name);
+/// An enumerator whose values are 0 to `count` - 1.
+template <class Enum>
+Enum one_of(std::int32_t value, std::int32_t count, char const* name) {
+  return static_cast<Enum>(checked(value, value >= 0 && value < count, name, "0 to " + std::to_string(count - 1)));
+}
+
+inline int at_least(int value, int least, char const* name) {
+  return checked(value, value >= least, name, "it must be at least " + std::to_string(least));
+}
 
 /// Refuses what a later library may give a meaning to.
-void require_zero(std::int32_t reserved, char const* name);
+inline void require_zero(std::int32_t reserved, char const* name) {
+  checked(reserved, reserved == 0, name, "set it to 0");
+}
 
 namespace detail {
 void take(void* into, std::size_t known, void const* given, char const* name);

@@ -14,8 +14,8 @@
 
 #include <pthread.h>
 
+#include <lull/apps/c/boundary.hpp>
 #include <lull/host/detail/forks.hpp>
-#include <lull/host/error.hpp>
 
 namespace lull::c {
 
@@ -24,9 +24,9 @@ namespace lull::c {
 /// up, and reads no memory that is not ours. Thread-safe.
 ///
 /// A handle: serial number (32 bits), forks of the process that inserted it (24 bits), kind (8 bits).
-template <class Object, std::uint64_t Kind, std::size_t Capacity>
+template <class Handle, class Object, std::uint64_t Kind, std::size_t Capacity>
 class handle_table {
-  static_assert(Kind != 0 && Kind < 256);
+  static_assert(Kind != 0 && Kind < 256 && sizeof(Handle*) == sizeof(std::uint64_t));
   static constexpr int kind_bits = 8;
   static constexpr int fork_bits = 24;
 
@@ -54,94 +54,82 @@ class handle_table {
     /// Returns whether somebody waits for this pin, to end the object.
     bool ending() const noexcept { return entry_->is_ending.load(std::memory_order_relaxed); }
 
-   private:
+   protected:
     friend class handle_table;
     std::shared_ptr<entry> entry_;
   };
 
   /// The object with nobody else inside. Not taken, it goes on as before.
-  class exclusive {
+  class exclusive : public pin {
    public:
     exclusive() = default;
     exclusive(exclusive&&) noexcept = default;
-    exclusive& operator=(exclusive&&) = delete;
     ~exclusive() {
-      if (entry_ != nullptr) entry_->is_ending = false;
+      if (*this) this->entry_->is_ending = false;
     }
-    explicit operator bool() const noexcept { return entry_ != nullptr; }
-    Object* operator->() const noexcept { return entry_->object.get(); }
-
     /// From now on the handle is dead.
     std::unique_ptr<Object> take() noexcept {
-      {
-        std::lock_guard const lock{mutex_};
-        entries().erase(handle_);
-      }
-      return std::move(std::exchange(entry_, nullptr)->object);
+      std::lock_guard const lock{mutex_};
+      entries().erase(number_);
+      return std::move(std::exchange(this->entry_, nullptr)->object);
     }
 
    private:
     friend class handle_table;
-    std::uint64_t handle_ = 0;
-    std::shared_ptr<entry> entry_;
+    std::uint64_t number_ = 0;
   };
 
   /// Throws limit_error when all handles are in use; then the object stays the caller's.
-  static std::uint64_t insert(std::unique_ptr<Object>&& object) {
+  static Handle* insert(std::unique_ptr<Object>&& object) {
     static bool const forks_safely =
         pthread_atfork([] { mutex_.lock(); }, [] { mutex_.unlock(); }, [] { mutex_.unlock(); }) == 0;
     static_cast<void>(forks_safely);  // without memory for the handlers a child may hang in its own calls
     std::lock_guard const lock{mutex_};
     if (entries().size() == Capacity)
       throw limit_error{"all " + std::to_string(Capacity) + " handles of this kind are in use: destroy some"};
-    std::uint64_t const handle = next_++ << (kind_bits + fork_bits) | forks() << kind_bits | Kind;
+    std::uint64_t const number = next_++ << (kind_bits + fork_bits) | forks() << kind_bits | Kind;
     auto made = std::make_shared<entry>();
-    std::unique_ptr<Object>& kept = made->object;
-    entries().emplace(handle, std::move(made));
-    kept = std::move(object);
-    return handle;
+    entries().emplace(number, made);
+    made->object = std::move(object);
+    return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
   }
 
-  /// Returns whether the object was left in a process that this one was forked from: none of the threads inside it are
-  /// here to leave, and its locks may be held for ever. Takes no lock.
-  static bool is_parents(std::uint64_t handle) noexcept {
-    return handle % (1U << kind_bits) == Kind && (handle >> kind_bits) % (1U << fork_bits) < forks();
-  }
-
-  static pin find(std::uint64_t handle) {
+  /// Throws a refusal for a handle of the process that this one was forked from: none of the threads inside the object
+  /// are here to leave, and its locks may be held for ever. Takes no lock for that.
+  static pin find(Handle const* handle) {
     pin found;
-    std::lock_guard const lock{mutex_};
-    auto const known = entries().find(handle);
-    if (known == entries().end() || known->second->is_ending) return found;
-    found.entry_ = known->second;
-    found.entry_->users.fetch_add(1, std::memory_order_relaxed);  // the lock publishes it
+    enter(found, handle, [](entry const& known) { return known.is_ending.load(); });
     return found;
   }
 
-  /// Waits until nobody is inside. Empty for a handle that is not alive, or whose object somebody else ends. Throws
-  /// limit_error when the time is over, and then the object goes on as before.
-  static exclusive end(std::uint64_t handle, std::chrono::steady_clock::time_point deadline) {
+  /// Waits until nobody is inside. Empty for a handle that is not alive, or whose object somebody else ends. Throws a
+  /// refusal as `find` does, and when the time is over: then the object goes on as before.
+  static exclusive end(Handle const* handle, std::chrono::steady_clock::time_point deadline) {
     exclusive made;
-    std::shared_ptr<entry> at;
-    {
-      std::lock_guard const lock{mutex_};
-      auto const known = entries().find(handle);
-      if (known == entries().end() || known->second->is_ending.exchange(true)) return made;
-      at = known->second;
-    }
-    while (at->users.load(std::memory_order_acquire) != 0) {
-      if (std::chrono::steady_clock::now() >= deadline) {
-        at->is_ending = false;
-        throw limit_error{"another thread is still inside a call with this handle: try again"};
-      }
+    made.number_ = enter(made, handle, [](entry& known) { return known.is_ending.exchange(true); });
+    while (made && made.entry_->users.load(std::memory_order_acquire) != 1) {
+      if (std::chrono::steady_clock::now() >= deadline)
+        throw refusal{LULL_ERROR_STATE, "another thread is still inside a call with this handle: try again"};
       std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
-    made.handle_ = handle;
-    made.entry_ = std::move(at);
     return made;
   }
 
  private:
+  template <class IsLeft>
+  static std::uint64_t enter(pin& by, Handle const* handle, IsLeft is_left) {
+    auto const number = reinterpret_cast<std::uintptr_t>(handle);
+    if (number % (1U << kind_bits) == Kind && (number >> kind_bits) % (1U << fork_bits) < forks())
+      throw refusal{LULL_ERROR_STATE,
+                    "this process was forked from the one that made the handle: make another after the fork"};
+    std::lock_guard const lock{mutex_};
+    auto const known = entries().find(number);
+    if (known == entries().end() || is_left(*known->second)) return number;
+    known->second->users.fetch_add(1, std::memory_order_relaxed);  // the lock publishes it
+    by.entry_ = known->second;
+    return number;
+  }
+
   static std::uint64_t forks() noexcept { return lull::detail::forks_now() % (1U << fork_bits); }
 
   /// Never destroyed: a program may end with handles that it never destroyed, and with our threads that use them.

@@ -31,54 +31,77 @@ struct held_runtime {
   std::function<void(std::string_view)> log;  // the program's; may be empty
   std::atomic<std::uint64_t> pauses{0};  // that were not released yet; of no lock, since lull_resume_all must not wait
   std::mutex mutex;                      // held over a whole submission; the rest
-  std::vector<std::uint64_t> jobs;       // handles; those of destroyed jobs may be among them
+  std::vector<lull_job*> jobs;           // those of destroyed jobs may be among them
 };
 
 /// What a lull_job* stands for. Its machine outlives it, by the handle, also where the runtime has ended before.
 struct held_job {
-  std::uint64_t side = 0;  // the runtime's handle
+  lull_runtime* side = nullptr;
   lull::executor* executor = nullptr;
   bool is_task = false;
-  bool is_fed = false;           // a graph that is
-  std::optional<cut_graph> cut;  // of a graph
-  std::unique_ptr<hosted_job> hosted;
+  bool is_fed = false;             // a graph that is
+  std::optional<cut_graph> cut{};  // of a graph
+  std::unique_ptr<hosted_job> hosted{};
 };
 
 /// What a lull_memory* stands for.
 using held_memory = std::shared_ptr<job_memory>;
 
-using runtime_table = handle_table<held_runtime, 1, 64>;
-using job_table = handle_table<held_job, 2, 4096>;
-using stream_table = handle_table<threads_stream, 3, 256>;
-using memory_table = handle_table<held_memory, 4, 4096>;
+using runtime_table = handle_table<lull_runtime, held_runtime, 1, 64>;
+using job_table = handle_table<lull_job, held_job, 2, 4096>;
+using stream_table = handle_table<lull_threads_stream, threads_stream, 3, 256>;
+using memory_table = handle_table<lull_memory, held_memory, 4, 4096>;
 
-template <class Table, class Handle>
-void require_not_parents(Handle const* handle) {
-  if (!Table::is_parents(reinterpret_cast<std::uintptr_t>(handle))) return;
-  throw refusal{LULL_ERROR_STATE,
-                "this process was forked from the one that made the handle: make another after the fork"};
-}
+// Never defined: the table of a kind of handle.
+runtime_table table_of(lull_runtime const*);
+job_table table_of(lull_job const*);
+stream_table table_of(lull_threads_stream const*);
+memory_table table_of(lull_memory const*);
 
-template <class Table, class Handle>
-typename Table::pin alive(Handle const* handle) {
-  require_not_parents<Table>(handle);
-  auto found = Table::find(reinterpret_cast<std::uintptr_t>(handle));
+/// What a table has for a handle. Throws a refusal where it has nothing.
+template <class Found>
+Found or_refused(Found found, void const* handle) {
   if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
   return found;
+}
+
+/// The object of a live handle, for a call inside. Throws a refusal, as `ending` does.
+template <class Handle>
+auto alive(Handle const* handle) {
+  return or_refused(decltype(table_of(handle))::find(handle), handle);
 }
 
 /// How long a call that ends an object waits for the calls inside.
 inline constexpr std::chrono::seconds max_leaving{10};
 
-template <class Table, class Handle>
-typename Table::exclusive ending(Handle const* handle,
-                                 std::chrono::steady_clock::time_point deadline = deadline_after(max_leaving)) try {
-  require_not_parents<Table>(handle);
-  auto found = Table::end(reinterpret_cast<std::uintptr_t>(handle), deadline);
-  if (!found) throw refusal{LULL_ERROR_HANDLE, handle == nullptr ? "the handle is null" : "the handle is not alive"};
-  return found;
-} catch (limit_error const& why) {
-  throw refusal{LULL_ERROR_STATE, why.what()};
+/// … for a call that ends it.
+template <class Handle>
+auto ending(Handle const* handle) {
+  return or_refused(decltype(table_of(handle))::end(handle, deadline_after(max_leaving)), handle);
+}
+
+/// The body of a function with a handle: it has the pin of the handle's object.
+template <class Handle, class Body>
+lull_status guarded(char const* call, Handle const* handle, Body body) noexcept {
+  return guarded(call, [&] {
+    auto const object = alive(handle);
+    return body(object);
+  });
+}
+
+/// … of one that makes what a handle stands for.
+template <class Handle, class Make>
+lull_status guarded_make(char const* call, Handle** handle, char const* name, Make make) noexcept {
+  return guarded(call, [&] {
+    Handle*& made = cleared(handle, name);
+    made = decltype(table_of(made))::insert(make());
+  });
+}
+
+/// … of one that ends it.
+template <class Handle>
+lull_status guarded_end(char const* call, Handle const* handle) noexcept {
+  return guarded(call, [&] { ending(handle).take().reset(); });
 }
 
 /// Waits in pieces, so that a thread that ends the object does not wait long; `over` is given at most so long and says
@@ -94,12 +117,6 @@ lull_status wait_in_pieces(Pin const& object, std::uint64_t at_most_ns, Over ove
     if (left.count() == 0) return LULL_TIMED_OUT;
     if (object.ending()) throw refusal{LULL_ERROR_HANDLE, "the handle was destroyed while this call waited"};
   }
-}
-
-template <class Handle>
-Handle* handle_of(std::uint64_t number) noexcept {
-  static_assert(sizeof(std::uintptr_t) == sizeof number);
-  return reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(number));
 }
 
 }  // namespace lull::c

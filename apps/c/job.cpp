@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <utility>
 
 #include <lull/apps/c/checkpoint_name.hpp>
@@ -23,20 +25,12 @@ std::vector<std::unique_ptr<job_memory::scope>>& scopes() {
   return entered;
 }
 
-/// Keeps the name that a job has where none is asked for.
-void rename(std::string& name, char const* asked) {
-  if (asked == nullptr) return;
-  name = asked;
-  if (name.empty() || name.size() > max_name)
-    throw refusal{LULL_ERROR_ARGUMENT, "options->name must have 1 to 255 bytes"};
-}
-
-job_description described(task_owner const& owner, lull_job_options const& asked) {
-  job_description made = owner.describe();
-  made.priority = asked.priority;
-  made.blocks_per_processor = asked.blocks_per_processor;
-  rename(made.name, asked.name);
-  return made;
+/// The asked name, or the one that a job has where none is asked for.
+std::string named(std::string own, char const* asked) {
+  if (asked == nullptr) return own;
+  std::size_t const length = std::strlen(asked);
+  if (length == 0 || length > max_name) throw refusal{LULL_ERROR_ARGUMENT, "options->name must have 1 to 255 bytes"};
+  return asked;
 }
 
 graph_task graph_asked(void* graph, lull_graph_options const& asked) {
@@ -49,39 +43,21 @@ graph_task graph_asked(void* graph, lull_graph_options const& asked) {
   work.node_limit =
       asked.node_limit_ns != 0 ? nanoseconds_of(asked.node_limit_ns) : std::max(work.node_limit, work.segment);
   if (asked.no_hint != 0) work.hint = length_hint::off;
-  if (asked.memory != nullptr) work.memory = *alive<memory_table>(asked.memory);
+  if (asked.memory != nullptr) work.memory = *alive(asked.memory);
   work.may_go_back = asked.may_go_back != 0;
-  rename(work.name, asked.name);
+  work.name = named(work.name, asked.name);
   return work;
 }
 
 /// Until the job is over.
 lull_status waited(job_table::pin const& job, std::uint64_t at_most_ns) {
-  return wait_in_pieces(job, at_most_ns, [&](std::chrono::nanoseconds piece) { return job->hosted->wait(piece); });
+  return wait_in_pieces(job, at_most_ns, [&](auto piece) { return job->hosted->wait(piece); });
 }
 
-/// As lull.h calls it. Without a default: the compiler names a state that is missing here.
-lull_job_state in_c(job_state state) {
-  switch (state) {
-    case job_state::queued:
-      return LULL_JOB_QUEUED;
-    case job_state::placed:
-      return LULL_JOB_PLACED;
-    case job_state::evicted:
-      return LULL_JOB_EVICTED;
-    case job_state::paused:
-      return LULL_JOB_PAUSED;
-    case job_state::finished:
-      return LULL_JOB_FINISHED;
-    case job_state::failed:
-      return LULL_JOB_FAILED;
-    case job_state::cancelled:
-      return LULL_JOB_CANCELLED;
-    case job_state::off:
-      break;
-  }
-  return LULL_JOB_OFF;
-}
+/// By job_state.
+constexpr lull_job_state states_in_c[] = {LULL_JOB_QUEUED,   LULL_JOB_PLACED, LULL_JOB_EVICTED,   LULL_JOB_PAUSED,
+                                          LULL_JOB_FINISHED, LULL_JOB_FAILED, LULL_JOB_CANCELLED, LULL_JOB_OFF};
+static_assert(std::size(states_in_c) == static_cast<std::size_t>(job_state::off) + 1);
 
 void require_finished(held_job const& job) {
   job_state const state = job.hosted->progress().state;
@@ -92,10 +68,8 @@ void require_finished(held_job const& job) {
 bool never_runs(held_job const& job) { return job.hosted->progress().state == job_state::off; }
 
 /// Those that were destroyed are forgotten from time to time.
-void make_room(std::vector<std::uint64_t>& known) {
-  if (known.size() == known.capacity()) {
-    std::erase_if(known, [](std::uint64_t job) { return !job_table::find(job); });
-  }
+void make_room(std::vector<lull_job*>& known) {
+  if (known.size() == known.capacity()) std::erase_if(known, [](lull_job* job) { return !job_table::find(job); });
   known.reserve(known.size() + 1);
 }
 
@@ -133,7 +107,10 @@ hosted_task prepared(held_job const& job, task_request const& request, lull_job_
     job_memory::scope const its{memory};
     made.owner->prepare(*job.executor);
   }
-  made.job = described(*made.owner, asked);
+  made.job = made.owner->describe();
+  made.job.name = named(made.job.name, asked.name);
+  made.job.priority = asked.priority;
+  made.job.blocks_per_processor = asked.blocks_per_processor;
   if (made.job.may_go_back = made.owner->may_give_way(); made.job.may_go_back) made.job.memory = memory;
   made.saves = saver_of(job, request, *made.owner, made.job.name, asked);
   made.another = [request] { return entry_of(request).make(request.values); };
@@ -145,23 +122,26 @@ hosted_task unrun(std::string name, int priority) {
   return {.job = {.type = {}, .functor = {}, .name = std::move(name), .priority = priority}};
 }
 
-std::unique_ptr<held_job> held_by(lull_runtime* runtime, held_runtime const& side) {
-  auto made = std::make_unique<held_job>();
-  made->side = reinterpret_cast<std::uintptr_t>(runtime);
-  made->executor = &executor_of(*side.side);
-  return made;
-}
-
-/// Submits, up to a live handle; where that fails nothing is left.
-lull_job* submitted(held_runtime& side, std::unique_ptr<held_job> job, hosted_task what) {
-  std::lock_guard const lock{side.mutex};
-  make_room(side.jobs);
-  job->hosted = std::make_unique<hosted_job>(*job->executor, std::move(what), side.log);
-  job->hosted->submit([&](job_description described) { return side.side->submit(std::move(described)); });
-  job->hosted->save_by_thread();
-  std::uint64_t const number = job_table::insert(std::move(job));
-  side.jobs.push_back(number);
-  return handle_of<lull_job>(number);
+/// The body of a submission: `make(job, runs)` makes what is submitted, for a job that never runs where the mode is not
+/// on. Where it fails nothing is left.
+template <class Make>
+lull_status submitted(char const* call, lull_runtime* runtime, lull_job** handle, Make make) noexcept {
+  return guarded(call, [&] {
+    lull_job*& made = cleared(handle, "job");
+    auto const side = alive(runtime);
+    executor& on = executor_of(*side->side);
+    bool const runs = side->side->mode() == runtime_mode::on;
+    std::optional<device_guard> here;
+    if (runs) here.emplace(on);
+    auto job = std::make_unique<held_job>(held_job{.side = runtime, .executor = &on});
+    hosted_task what = make(*job, runs);
+    std::lock_guard const lock{side->mutex};
+    make_room(side->jobs);
+    job->hosted = std::make_unique<hosted_job>(on, std::move(what), side->log);
+    job->hosted->submit([&](job_description described) { return side->side->submit(std::move(described)); });
+    job->hosted->save_by_thread();
+    side->jobs.push_back(made = job_table::insert(std::move(job)));
+  });
 }
 
 }  // namespace
@@ -169,59 +149,34 @@ lull_job* submitted(held_runtime& side, std::unique_ptr<held_job> job, hosted_ta
 extern "C" {
 
 lull_status lull_submit(lull_runtime* runtime, char const* task, lull_job_options const* options, lull_job** job) {
-  return guarded("lull_submit", [&] {
-    require(job, "job");
-    *job = nullptr;
-    auto const side = alive<runtime_table>(runtime);
+  return submitted(__func__, runtime, job, [&](held_job& made, bool runs) {
     require(task, "task");
     lull_job_options const asked = options == nullptr ? lull_job_options{} : taken(options, "options");
     require_zero(asked.reserved, "options->reserved");
-    if (asked.checkpoint_every_ns < -1) {
-      throw refusal{LULL_ERROR_ARGUMENT, "options->checkpoint_every_ns is " +
-                                             std::to_string(asked.checkpoint_every_ns) + ": it must be -1 or more"};
-    }
+    checked(asked.checkpoint_every_ns, asked.checkpoint_every_ns >= -1, "options->checkpoint_every_ns",
+            "it must be -1 or more");
     at_least(asked.blocks_per_processor, 0, "options->blocks_per_processor");
     task_request const request = parse_task(task, known_tasks(), library_task);
-    auto made = held_by(runtime, *side);
-    made->is_task = true;
-    if (side->side->mode() != runtime_mode::on) {
-      std::string name = request.name;
-      rename(name, asked.name);
-      *job = submitted(*side, std::move(made), unrun(std::move(name), asked.priority));
-      return;
-    }
-    device_guard const here{*made->executor};
-    hosted_task what = prepared(*made, request, asked);
-    *job = submitted(*side, std::move(made), std::move(what));
+    made.is_task = true;
+    return runs ? prepared(made, request, asked) : unrun(named(request.name, asked.name), asked.priority);
   });
 }
 
 lull_status lull_submit_graph(lull_runtime* runtime, void* graph, lull_graph_options const* options, lull_job** job) {
-  return guarded("lull_submit_graph", [&] {
-    require(job, "job");
-    *job = nullptr;
-    auto const side = alive<runtime_table>(runtime);
+  return submitted(__func__, runtime, job, [&](held_job& made, bool runs) {
     require(graph, "graph");
     require(options, "options");
     graph_task const work = graph_asked(graph, taken(options, "options"));
-    auto made = held_by(runtime, *side);
-    made->is_fed = work.is_fed;
-    if (side->side->mode() != runtime_mode::on) {
-      *job = submitted(*side, std::move(made), unrun(work.name, work.priority));
-      return;
-    }
-    device_guard const here{*made->executor};
-    hosted_task what{.job = describe(*made->executor, work, &made->cut.emplace())};
-    *job = submitted(*side, std::move(made), std::move(what));
+    made.is_fed = work.is_fed;
+    if (!runs) return unrun(work.name, work.priority);
+    return hosted_task{.job = describe(*made.executor, work, &made.cut.emplace())};
   });
 }
 
 lull_status lull_graph_stream(lull_runtime* runtime, void** stream) {
-  return guarded("lull_graph_stream", [&] {
-    require(stream, "stream");
-    *stream = nullptr;
-    auto const side = alive<runtime_table>(runtime);
-    *stream = graph_stream(*side->side);
+  return guarded(__func__, [&] {
+    void*& made = cleared(stream, "stream");
+    made = graph_stream(*alive(runtime)->side);
   });
 }
 
@@ -232,45 +187,36 @@ void* lull_pool_allocate(std::ptrdiff_t bytes, std::int32_t device, void*) {
 void lull_pool_free(void* memory, std::size_t, std::int32_t device, void*) { release_from_pool(memory, device); }
 
 lull_status lull_memory_create(lull_memory** memory) {
-  return guarded("lull_memory_create", [&] {
-    require(memory, "memory");
-    *memory = nullptr;
-    auto made = std::make_unique<held_memory>(std::make_shared<job_memory>());
-    *memory = handle_of<lull_memory>(memory_table::insert(std::move(made)));
-  });
+  return guarded_make(__func__, memory, "memory",
+                      [] { return std::make_unique<held_memory>(std::make_shared<job_memory>()); });
 }
 
 lull_status lull_memory_enter(lull_memory* memory) {
-  return guarded("lull_memory_enter", [&] {
+  return guarded(__func__, [&] {
     if (memory != nullptr) {
-      auto const entered = alive<memory_table>(memory);
-      scopes().push_back(std::make_unique<job_memory::scope>(*entered));
-      return;
+      scopes().push_back(std::make_unique<job_memory::scope>(*alive(memory)));
+    } else if (scopes().empty()) {
+      throw refusal{LULL_ERROR_STATE, "this thread has entered no memory that it has not left"};
+    } else {
+      scopes().pop_back();
     }
-    if (scopes().empty()) throw refusal{LULL_ERROR_STATE, "this thread has entered no memory that it has not left"};
-    scopes().pop_back();
   });
 }
 
-lull_status lull_memory_destroy(lull_memory* memory) {
-  return guarded("lull_memory_destroy", [&] { ending<memory_table>(memory).take().reset(); });
-}
+lull_status lull_memory_destroy(lull_memory* memory) { return guarded_end(__func__, memory); }
 
 lull_status lull_job_hold(lull_job* job, std::uint64_t at_most_ns) {
-  return guarded("lull_job_hold", [&] {
-    auto const one = alive<job_table>(job);
-    return wait_in_pieces(one, at_most_ns,
-                          [&](std::chrono::nanoseconds piece) { return one->hosted->current_job().hold(piece); });
+  return guarded(__func__, job, [&](auto& one) {
+    return wait_in_pieces(one, at_most_ns, [&](auto piece) { return one->hosted->current_job().hold(piece); });
   });
 }
 
 lull_status lull_job_let_go(lull_job* job) {
-  return guarded("lull_job_let_go", [&] { alive<job_table>(job)->hosted->current_job().let_go(); });
+  return guarded(__func__, job, [](auto& one) { one->hosted->current_job().let_go(); });
 }
 
 lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
-  return guarded("lull_job_feed", [&] {
-    auto const one = alive<job_table>(job);
+  return guarded(__func__, job, [&](auto& one) {
     if (one->is_task) throw refusal{LULL_ERROR_STATE, "the job is a task, which feeds itself"};
     if (!one->is_fed) throw refusal{LULL_ERROR_STATE, "the graph is not fed: set options->is_fed when it is submitted"};
     if (never_runs(*one)) return;
@@ -281,12 +227,11 @@ lull_status lull_job_feed(lull_job* job, std::uint64_t fed) {
 }
 
 lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
-  return guarded("lull_job_get_status", [&] {
-    auto const one = alive<job_table>(job);
+  return guarded(__func__, job, [&](auto& one) {
     job_progress const now = one->hosted->progress();
     fill(status,
          lull_job_status{.size = 0,
-                         .state = in_c(now.state),
+                         .state = states_in_c[static_cast<std::size_t>(now.state)],
                          .phases = now.phases,
                          .round = now.at.round,
                          .step = now.at.step,
@@ -297,27 +242,23 @@ lull_status lull_job_get_status(lull_job* job, lull_job_status* status) {
 }
 
 lull_status lull_job_pause(lull_job* job) {
-  return guarded("lull_job_pause", [&] { alive<job_table>(job)->hosted->pause(); });
+  return guarded(__func__, job, [](auto& one) { one->hosted->pause(); });
 }
 
 lull_status lull_job_resume(lull_job* job) {
-  return guarded("lull_job_resume", [&] { alive<job_table>(job)->hosted->resume(); });
+  return guarded(__func__, job, [](auto& one) { one->hosted->resume(); });
 }
 
 lull_status lull_job_cancel(lull_job* job) {
-  return guarded("lull_job_cancel", [&] { alive<job_table>(job)->hosted->cancel(); });
+  return guarded(__func__, job, [](auto& one) { one->hosted->cancel(); });
 }
 
 lull_status lull_job_wait(lull_job* job, std::uint64_t at_most_ns) {
-  return guarded("lull_job_wait", [&] {
-    auto const one = alive<job_table>(job);
-    return waited(one, at_most_ns);
-  });
+  return guarded(__func__, job, [&](auto& one) { return waited(one, at_most_ns); });
 }
 
 lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_job_result", [&] {
-    auto const one = alive<job_table>(job);
+  return guarded(__func__, job, [&](auto& one) {
     if (one->cut) {
       device_guard const here{*one->executor};
       give(text_of(*one->cut) + '\n' + text_of(closed_pieces(*one->cut)) + '\n', text, size, needed);
@@ -331,8 +272,7 @@ lull_status lull_job_result(lull_job* job, char* text, std::size_t size, std::si
 }
 
 lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_job_verify", [&] {
-    auto const one = alive<job_table>(job);
+  return guarded(__func__, job, [&](auto& one) {
     require(ok, "ok");
     if (!one->is_task) throw refusal{LULL_ERROR_STATE, "the job is a graph: nothing here knows its result"};
     verification found{false, "the job is off: it never ran"};
@@ -352,14 +292,14 @@ lull_status lull_job_verify(lull_job* job, int* ok, char* text, std::size_t size
 }
 
 lull_status lull_job_destroy(lull_job* job, std::uint64_t at_most_ns) {
-  return guarded("lull_job_destroy", [&] {
-    auto one = alive<job_table>(job);
-    auto const side = alive<runtime_table>(handle_of<lull_runtime>(one->side));  // arrays go before their machine
+  return guarded(__func__, [&] {
+    auto one = alive(job);
+    auto const side = alive(one->side);  // arrays go before their machine
     one->hosted->cancel();
     if (waited(one, at_most_ns) == LULL_TIMED_OUT) return LULL_TIMED_OUT;
     one.let_go();
     device_guard const here{executor_of(*side->side)};
-    ending<job_table>(job).take().reset();
+    ending(job).take().reset();
     return LULL_OK;
   });
 }

@@ -39,9 +39,8 @@ std::vector<task_type> types_of(char const* tasks) {
 std::chrono::nanoseconds time_of(std::int64_t ns, std::chrono::nanoseconds fallback, std::chrono::nanoseconds most,
                                  char const* name) {
   if (ns == 0) return fallback;
-  if (ns >= -1 && ns <= most.count()) return std::chrono::nanoseconds{std::max<std::int64_t>(ns, 0)};
-  throw refusal{LULL_ERROR_ARGUMENT, std::string{name} + " is " + std::to_string(ns) + ": it must be -1, or 0 to " +
-                                         std::to_string(most.count())};
+  checked(ns, ns >= -1 && ns <= most.count(), name, "it must be -1, or 0 to " + std::to_string(most.count()));
+  return std::chrono::nanoseconds{std::max<std::int64_t>(ns, 0)};
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <lull/apps/c/reserved_groups.hpp>
-
 #include <string>
 
 #include <lull/apps/c/boundary.hpp>
+#include <lull/apps/c/options.hpp>
 #include <lull/host/reserved_sms.hpp>
 
 namespace lull::c {
@@ -24,12 +23,12 @@ extern "C" lull_status lull_measure_reserved_groups(std::int32_t device, lull_ex
                                                     std::size_t size, std::size_t* needed) {
   using namespace lull;
   using namespace lull::c;
-  return guarded("lull_measure_reserved_groups", [&] {
+  return guarded(__func__, [&] {
     fill(need, lull_exchange_need{}, "need");
     give({}, text, size, needed);  // before the exchange, which other ranks take part in
     at_least(device, 0, "device");
     at_least(resident, 1, "resident");
-    if (exchange == nullptr) throw refusal{LULL_ERROR_ARGUMENT, "exchange is null"};
+    require(reinterpret_cast<void const*>(exchange), "exchange");
     exchange_need const found = measure_reserved_groups(device, exchange_of(exchange, context), resident);
     fill(need,
          lull_exchange_need{

@@ -27,40 +27,17 @@ bubble_id unpacked(lull_bubble bubble) {
   return {.gate = static_cast<std::uint32_t>(bubble & (max_gates - 1)), .bubble = bubble >> gate_bits};
 }
 
-/// As lull.h calls it. Without a default: the compiler names a mode that is missing here.
-lull_mode in_c(runtime_mode mode) {
-  switch (mode) {
-    case runtime_mode::off:
-      return LULL_MODE_OFF;
-    case runtime_mode::observe:
-      return LULL_MODE_OBSERVE;
-    case runtime_mode::on:
-      break;
-  }
-  return LULL_MODE_ON;
-}
-
-/// Those that were not destroyed before. Throws a refusal where a call of another thread is inside one, and all go on
-/// then.
-std::vector<job_table::exclusive> all_jobs(std::vector<std::uint64_t> const& handles,
-                                           std::chrono::steady_clock::time_point deadline) {
-  std::vector<job_table::exclusive> found;
-  for (std::uint64_t const handle : handles) {
-    try {
-      found.push_back(ending<job_table>(handle_of<lull_job>(handle), deadline));
-    } catch (refusal const& why) {
-      if (why.status() != LULL_ERROR_HANDLE) throw;
-    }
-  }
-  return found;
-}
+// lull.h calls them so, after LULL_MODE_DEFAULT.
+static_assert(static_cast<int>(runtime_mode::off) + 1 == LULL_MODE_OFF &&
+              static_cast<int>(runtime_mode::observe) + 1 == LULL_MODE_OBSERVE &&
+              static_cast<int>(runtime_mode::on) + 1 == LULL_MODE_ON);
 
 /// The executor's stream for the program's.
 class trainer_stream {
  public:
   trainer_stream(held_runtime const& side, void* stream) : stream_(stream) {
     if (executor_of(*side.side).kind() != executor_kind::threads) return;
-    pin_.emplace(alive<stream_table>(static_cast<lull_threads_stream*>(stream)));
+    pin_.emplace(alive(static_cast<lull_threads_stream*>(stream)));
     stream_ = &**pin_;
   }
   operator stream_handle() const noexcept { return stream_; }
@@ -79,7 +56,7 @@ std::uint32_t lull_abi(void) { return LULL_ABI; }
 char const* lull_version(void) { return LULL_VERSION; }
 
 lull_status lull_tasks(char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_tasks", [&] {
+  return guarded(__func__, [&] {
     std::ostringstream all;
     print_tasks(all, known_tasks());
     give(all.str(), text, size, needed);
@@ -87,9 +64,8 @@ lull_status lull_tasks(char* text, std::size_t size, std::size_t* needed) {
 }
 
 lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
-  return guarded("lull_create", [&] {
-    require(runtime, "runtime");
-    *runtime = nullptr;
+  return guarded(__func__, [&] {
+    lull_runtime*& handle = cleared(runtime, "runtime");
     require(options, "options");
     std::uint32_t abi = 0;
     if (options->size >= sizeof options->size + sizeof abi) abi = options->abi;
@@ -109,15 +85,18 @@ lull_status lull_create(lull_options const* options, lull_runtime** runtime) {
       std::string const why = known ? assume_slowdown(*made->side, *known) : "";
       if (!why.empty() && read.log) read.log("options->profile is not used: " + why);
     });
-    *runtime = handle_of<lull_runtime>(runtime_table::insert(std::move(made)));
+    handle = runtime_table::insert(std::move(made));
   });
 }
 
 lull_status lull_destroy(lull_runtime* runtime) {
-  return guarded("lull_destroy", [&] {
+  return guarded(__func__, [&] {
     auto const deadline = deadline_after(max_leaving);  // one for all calls inside, of the runtime and of its jobs
-    auto side = ending<runtime_table>(runtime, deadline);
-    std::vector<job_table::exclusive> found = all_jobs(side->jobs, deadline);
+    auto side = or_refused(runtime_table::end(runtime, deadline), runtime);
+    std::vector<job_table::exclusive> found;
+    for (lull_job const* const each : side->jobs) {
+      if (auto job = job_table::end(each, deadline)) found.push_back(std::move(job));
+    }
     on_own_thread([&] {
       std::vector<std::unique_ptr<held_job>> ended;
       ended.reserve(found.size());
@@ -131,17 +110,15 @@ lull_status lull_destroy(lull_runtime* runtime) {
 }
 
 lull_status lull_get_mode(lull_runtime* runtime, lull_mode* mode, char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_get_mode", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     require(mode, "mode");
-    *mode = in_c(side->side->mode());
+    *mode = static_cast<lull_mode>(1 + static_cast<int>(side->side->mode()));
     if (text != nullptr || needed != nullptr) give(side->side->why_off(), text, size, needed);
   });
 }
 
 lull_status lull_pause_all(lull_runtime* runtime, std::uint64_t at_most_ns) {
-  return guarded("lull_pause_all", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     if (!side->side->pause_all(nanoseconds_of(at_most_ns))) return LULL_TIMED_OUT;
     ++side->pauses;
     return LULL_OK;
@@ -149,8 +126,7 @@ lull_status lull_pause_all(lull_runtime* runtime, std::uint64_t at_most_ns) {
 }
 
 lull_status lull_resume_all(lull_runtime* runtime) {
-  return guarded("lull_resume_all", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     std::uint64_t pauses = side->pauses;
     do {
       if (pauses == 0)
@@ -162,8 +138,7 @@ lull_status lull_resume_all(lull_runtime* runtime) {
 }
 
 lull_status lull_give_back(lull_runtime* runtime, std::uint64_t bytes, std::uint64_t at_most_ns, std::uint64_t* given) {
-  return guarded("lull_give_back", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     require(given, "given");
     auto const at_most = nanoseconds_of(at_most_ns);
     runtime_memory memory = side->side->memory();
@@ -172,48 +147,47 @@ lull_status lull_give_back(lull_runtime* runtime, std::uint64_t bytes, std::uint
 }
 
 lull_status lull_wait_all(lull_runtime* runtime, std::uint64_t at_most_ns) {
-  return guarded("lull_wait_all", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     return wait_in_pieces(side, at_most_ns,
                           [&](std::chrono::nanoseconds piece) { return side->side->wait_all(piece); });
   });
 }
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts) {
-  return guarded("lull_get_counts", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     runtime_counts const now = side->side->counts();
+    using enum counted;  // in the order of lull.h
     fill(counts,
-         lull_counts{.size = 0,
-                     .reserved = 0,
-                     .opened = now[counted::opened],
-                     .launches = now[counted::launches],
-                     .no_job = now[counted::no_job],
-                     .too_short = now[counted::too_short],
-                     .all_handed_back = now[counted::all_handed_back],
-                     .nested = now[counted::nested],
-                     .unmatched = now[counted::unmatched],
-                     .abandoned = now[counted::abandoned],
-                     .foreign_stream = now[counted::foreign_stream],
-                     .captured = now[counted::captured],
-                     .replayed = now[counted::replayed],
-                     .not_captured = now[counted::not_captured],
-                     .dropped = now[counted::dropped],
-                     .records_unread = now[counted::records_unread],
-                     .held_up = now[counted::held_up],
-                     .groups_added = now[counted::groups_added],
-                     .armed = now[counted::armed],
-                     .released = now[counted::released],
-                     .no_gate = now[counted::no_gate],
-                     .off = now[counted::off],
-                     .withheld = now[counted::withheld]},
+         lull_counts{0,
+                     0,
+                     now[opened],
+                     now[launches],
+                     now[no_job],
+                     now[too_short],
+                     now[all_handed_back],
+                     now[nested],
+                     now[unmatched],
+                     now[abandoned],
+                     now[foreign_stream],
+                     now[captured],
+                     now[replayed],
+                     now[not_captured],
+                     now[dropped],
+                     now[records_unread],
+                     now[held_up],
+                     now[groups_added],
+                     now[armed],
+                     now[released],
+                     now[no_gate],
+                     now[off],
+                     now[withheld]},
          "counts");
+    static_assert(sizeof(lull_counts) == sizeof(std::uint64_t) * (1 + counted_kinds));
   });
 }
 
 lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size_t size, std::size_t* needed) {
-  return guarded("lull_report", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     if (format == 3) {
       throw refusal{
           LULL_ERROR_ARGUMENT,
@@ -230,10 +204,9 @@ lull_status lull_report(lull_runtime* runtime, int format, char* text, std::size
 }
 
 lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble) {
-  return guarded("lull_open", [&] {
-    require(bubble, "bubble");
-    *bubble = 0;
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, [&] {
+    lull_bubble& made = cleared(bubble, "bubble");
+    auto const side = alive(runtime);
     require(site, "site");
     std::size_t const length = strnlen(site, max_site + 1);
     if (length == 0 || length > max_site) throw refusal{LULL_ERROR_ARGUMENT, "site must have 1 to 255 bytes"};
@@ -243,13 +216,12 @@ lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lul
       side->side->close(opened, on);
       throw refusal{LULL_ERROR_LIMIT, "this runtime has opened too many bubbles to number them: make a new one"};
     }
-    *bubble = packed(opened);
+    made = packed(opened);
   });
 }
 
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream) {
-  return guarded("lull_close", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     if (bubble == 0) return;
     trainer_stream const on{*side, stream};
     side->side->close(unpacked(bubble), on);
@@ -257,8 +229,7 @@ lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream) 
 }
 
 lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
-  return guarded("lull_ready", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     require(ready, "ready");
     trainer_stream const on{*side, stream};
     *ready = side->side->ready(on) ? 1 : 0;
@@ -266,8 +237,7 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
 }
 
 lull_status lull_step(lull_runtime* runtime, void* stream, std::uint64_t number) {
-  return guarded("lull_step", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     if (number == LULL_SKIP_STEP) return side->side->skip_step();
     trainer_stream const on{*side, stream};
     side->side->step(on, number == LULL_NEXT_STEP ? std::nullopt : std::optional{number});
@@ -275,21 +245,18 @@ lull_status lull_step(lull_runtime* runtime, void* stream, std::uint64_t number)
 }
 
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown) {
-  return guarded("lull_bound_slowdown",
-                 [&] { alive<runtime_table>(runtime)->side->steps().bound_slowdown(max_slowdown); });
+  return guarded(__func__, runtime, [&](auto& side) { side->side->steps().bound_slowdown(max_slowdown); });
 }
 
 lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double slowdown) {
-  return guarded("lull_assume_slowdown", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     require(name, "name");
     side->side->steps().assume_slowdown(name, slowdown);
   });
 }
 
 lull_status lull_get_steps(lull_runtime* runtime, char const* name, lull_steps* steps) {
-  return guarded("lull_get_steps", [&] {
-    auto const side = alive<runtime_table>(runtime);
+  return guarded(__func__, runtime, [&](auto& side) {
     step_report const now = side->side->steps().report();
     auto const known = name == nullptr ? now.slowdown : side->side->steps().slowdown_of(name);
     slowdown_interval const slowdown = known.value_or(slowdown_interval{});

@@ -15,16 +15,11 @@ constexpr std::chrono::nanoseconds max_sleep = std::chrono::seconds{10};
 extern "C" {
 
 lull_status lull_threads_stream_create(lull_threads_stream** stream) {
-  return guarded("lull_threads_stream_create", [&] {
-    require(stream, "stream");
-    *stream = nullptr;
-    *stream = handle_of<lull_threads_stream>(stream_table::insert(std::make_unique<threads_stream>()));
-  });
+  return guarded_make(__func__, stream, "stream", [] { return std::make_unique<threads_stream>(); });
 }
 
 lull_status lull_threads_stream_sleep(lull_threads_stream* stream, std::uint64_t ns) {
-  return guarded("lull_threads_stream_sleep", [&] {
-    auto const one = alive<stream_table>(stream);
+  return guarded(__func__, stream, [&](auto& one) {
     if (ns > static_cast<std::uint64_t>(max_sleep.count()))
       throw refusal{LULL_ERROR_ARGUMENT, "ns is more than 10 seconds"};
     one->enqueue([ns] { std::this_thread::sleep_for(std::chrono::nanoseconds{ns}); });
@@ -32,11 +27,9 @@ lull_status lull_threads_stream_sleep(lull_threads_stream* stream, std::uint64_t
 }
 
 lull_status lull_threads_stream_synchronize(lull_threads_stream* stream) {
-  return guarded("lull_threads_stream_synchronize", [&] { alive<stream_table>(stream)->synchronize(); });
+  return guarded(__func__, stream, [](auto& one) { one->synchronize(); });
 }
 
-lull_status lull_threads_stream_destroy(lull_threads_stream* stream) {
-  return guarded("lull_threads_stream_destroy", [&] { ending<stream_table>(stream).take().reset(); });
-}
+lull_status lull_threads_stream_destroy(lull_threads_stream* stream) { return guarded_end(__func__, stream); }
 
 }  // extern "C"

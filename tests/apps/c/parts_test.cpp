@@ -17,7 +17,6 @@
 #include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/c/options.hpp>
-#include <lull/apps/c/reserved_groups.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/held_task.hpp>
@@ -166,7 +165,7 @@ class held : public testing::Test {
     EXPECT_EQ(lull_create(&asked, &side_), LULL_OK) << lull_error_text();
     EXPECT_EQ(lull_threads_stream_create(&stream_), LULL_OK) << lull_error_text();
   }
-  runtime_table::pin found() { return runtime_table::find(reinterpret_cast<std::uintptr_t>(side_)); }
+  runtime_table::pin found() { return runtime_table::find(side_); }
 
   lull_runtime* side_ = nullptr;
   lull_threads_stream* stream_ = nullptr;
@@ -194,7 +193,7 @@ TEST_F(held, runtime_with_a_block_that_stays_ends_in_time) {
   {
     auto const side = found();
     auto job = std::make_unique<held_job>();
-    job->side = reinterpret_cast<std::uintptr_t>(side_);
+    job->side = side_;
     job->executor = &executor_of(*side->side);
     job->hosted =
         std::make_unique<hosted_job>(*job->executor, hosted_task{test::threads_job(held_task{&began, &goes})});
@@ -223,7 +222,7 @@ TEST_F(held, jobs_go_on_where_a_call_stays_inside_one) {
   for (lull_job*& each : jobs_of)
     ASSERT_EQ(lull_submit(side_, "compute:items=16,rounds=1", nullptr, &each), LULL_OK) << lull_error_text();
   {
-    auto const inside = job_table::find(reinterpret_cast<std::uintptr_t>(jobs_of[1]));
+    auto const inside = job_table::find(jobs_of[1]);
     EXPECT_EQ(lull_destroy(side_), LULL_ERROR_STATE);
   }
   for (lull_job* const each : jobs_of) {
@@ -243,9 +242,7 @@ TEST(jobs, that_are_over_leave_the_machine_as_it_was) {
   lull_threads_stream* stream = nullptr;
   ASSERT_EQ(lull_create(&asked, &side), LULL_OK) << lull_error_text();
   ASSERT_EQ(lull_threads_stream_create(&stream), LULL_OK) << lull_error_text();
-  auto const free_bytes = [&] {
-    return executor_of(*runtime_table::find(reinterpret_cast<std::uintptr_t>(side))->side).device_free_bytes();
-  };
+  auto const free_bytes = [&] { return executor_of(*runtime_table::find(side)->side).device_free_bytes(); };
   std::uint64_t settled = 0;
   for (int number = 0; number < 300; ++number) {
     lull_job* job = nullptr;

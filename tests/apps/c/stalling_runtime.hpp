@@ -23,9 +23,7 @@ struct starving_task {
 };
 static_assert(side_task<starving_task>);
 
-inline c::runtime_table::pin found(lull_runtime* side) {
-  return c::runtime_table::find(reinterpret_cast<std::uintptr_t>(side));
-}
+inline c::runtime_table::pin found(lull_runtime* side) { return c::runtime_table::find(side); }
 
 /// As lull_create, on a machine whose calls can hang.
 inline lull_runtime* stalling_runtime(stall& where, lull_options const& asked) {
@@ -33,14 +31,14 @@ inline lull_runtime* stalling_runtime(stall& where, lull_options const& asked) {
   auto made = std::make_unique<c::held_runtime>();
   made->log = read.log;
   made->side = std::make_unique<runtime>(std::make_unique<stalling_executor>(where, read.executor), read);
-  return c::handle_of<lull_runtime>(c::runtime_table::insert(std::move(made)));
+  return c::runtime_table::insert(std::move(made));
 }
 
 /// A job that starves and is fed, with memory that can go.
 inline lull_job* starving_job(lull_runtime* of, std::string name) {
   auto const side = found(of);
   auto made = std::make_unique<c::held_job>();
-  made->side = reinterpret_cast<std::uintptr_t>(of);
+  made->side = of;
   made->executor = &executor_of(*side->side);
   made->is_fed = true;
   job_description what = threads_job(starving_task{});
@@ -52,10 +50,10 @@ inline lull_job* starving_job(lull_runtime* of, std::string name) {
   }
   made->hosted = std::make_unique<hosted_job>(*made->executor, hosted_task{std::move(what)});
   made->hosted->submit([&](job_description described) { return side->side->submit(std::move(described)); });
-  std::uint64_t const number = c::job_table::insert(std::move(made));
+  lull_job* const handle = c::job_table::insert(std::move(made));
   std::lock_guard const lock{side->mutex};
-  side->jobs.push_back(number);
-  return c::handle_of<lull_job>(number);
+  side->jobs.push_back(handle);
+  return handle;
 }
 
 }  // namespace lull::test

@@ -105,7 +105,7 @@ class stuck_machine : public stuck_c, public testing::WithParamInterface<stuck_c
     });
   }
   void capture_one() {
-    auto const stream = stream_table::find(reinterpret_cast<std::uintptr_t>(busy_));
+    auto const stream = stream_table::find(busy_);
     stream->begin_capture();
     lull_bubble bubble = 0;
     lull_open(side_, busy_, "captured", &bubble);
