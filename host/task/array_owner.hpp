@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/atomic_file.hpp>
 #include <lull/host/task/options.hpp>
-#include <lull/host/task/output_files.hpp>
 #include <lull/host/task/owner.hpp>
 
 namespace lull {
@@ -24,7 +24,11 @@ class array_owner : public task_owner {
   memory_need needs(executor_kind kind) final {
     return in_host_memory([&] { return need(kind); });
   }
-  void check_outputs() const final { check_output_files(name_, values_, output_options_); }
+  void check_outputs() const final {
+    for (std::string_view const option : output_options_) {
+      if (values_.has(option)) check_writable(name_ + ": " + std::string{option} + "=", values_.path(option));
+    }
+  }
   void prepare(executor& executor) final {
     in_host_memory([&] {
       check_outputs();
@@ -35,7 +39,13 @@ class array_owner : public task_owner {
   job_description describe() const override { return arrays_.value().describe(name_); }
   void reset() override { arrays_.value().reset(); }
   std::vector<task_array> arrays() const final { return arrays_.value().written(); }
-  std::vector<std::filesystem::path> outputs() const final { return output_files(values_, output_options_); }
+  std::vector<std::filesystem::path> outputs() const final {
+    std::vector<std::filesystem::path> files;
+    for (std::string_view const option : output_options_) {
+      if (values_.has(option)) files.push_back(values_.path(option));
+    }
+    return files;
+  }
 
  protected:
   /// `output_options` name the files that a run makes.
