@@ -23,32 +23,8 @@ from .threads_stream import ThreadsStream
 
 __version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
 
-__all__ = [
-    "ArgumentError",
-    "Error",
-    "GraphJob",
-    "InputError",
-    "Job",
-    "OffStep",
-    "Options",
-    "Outputs",
-    "ExchangeNeed",
-    "Runtime",
-    "Session",
-    "SideStep",
-    "Status",
-    "StepJob",
-    "ThreadsStream",
-    "TimedOut",
-    "Tuning",
-    "__version__",
-    "bubble",
-    "choose",
-    "harvest",
-    "measure_reserved_groups",
-    "named_waits",
-    "observe",
-    "profile",
-    "side_step",
-    "tasks",
-]
+__all__ = ["bubble", "harvest", "named_waits", "observe", "side_step", "tasks"]
+__all__ += ["Options", "Runtime", "Session", "ThreadsStream", "Tuning", "__version__"]
+__all__ += ["GraphJob", "Job", "OffStep", "Outputs", "SideStep", "StepJob"]
+__all__ += ["ExchangeNeed", "choose", "measure_reserved_groups", "profile"]
+__all__ += ["ArgumentError", "Error", "InputError", "Status", "TimedOut"]

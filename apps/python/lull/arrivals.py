@@ -4,11 +4,10 @@
 Workers keep off some SMs, since the kernel that receives needs room while they work: without it, the bubble would
 not end before their lease. Where nothing can arrive, those SMs can work, too."""
 
-import logging
 import os
 import sys
 
-log = logging.getLogger("lull")
+from .binding import log
 
 # Modules that receive without a process group of torch.distributed. Its symmetric memory is not among them: it works in
 # process groups.

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import logging
 import os
 import pathlib
 import time
 from typing import Any
 
 from .header import Header
+
+log = logging.getLogger("lull")
 
 _HEADER = Header("lull.h", "lull_threads.h")
 CONSTANTS = _HEADER.constants
@@ -160,6 +163,18 @@ def check(status):
     if status in iter(Status):  # a later library may have more
         status = Status(status)
     raise _KINDS.get(status, Error)(load().lull_error_text().decode(errors="replace"), status)
+
+
+def struct(kind: Any, **fields: Any) -> Any:
+    """One that says its size, with these fields; the others have their defaults."""
+    return kind(size=ctypes.sizeof(kind), **fields)
+
+
+def given(kind: Any, call: Any, *arguments: Any) -> Any:
+    """What the call puts where its last argument points: a number, a handle, or a struct that says its size."""
+    made = struct(kind) if issubclass(kind, ctypes.Structure) else kind()
+    check(call(*arguments, ctypes.byref(made)))
+    return made
 
 
 _PIECE_S = 0.1  # of a wait: Ctrl-C, and whatever else has to run on this thread, does between two

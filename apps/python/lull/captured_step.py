@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .binding import Error
+from .binding import Error, log
 from .host_random import HostRandom
 from .library_scratch import OwnScratch, refuse_shared
 from .optimizer_steps import not_the_trainers
@@ -22,7 +21,6 @@ from .step_numbers import Numbers
 from .step_state import Kept, refuse_elsewhere, refuse_exchanges, tensors_of
 from .streams import LentStream, torch_with_cuda
 
-log = logging.getLogger("lull")
 
 SLOTS = 4  # steps whose inputs wait on the device, and whose outputs do
 

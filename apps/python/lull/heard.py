@@ -8,22 +8,19 @@ handler would wait for ever: for its last line, which waits for the handler."""
 
 import collections
 import collections.abc
-import logging
 import os
 import queue
 import threading
 import traceback
 
 from . import binding
-
-log = logging.getLogger("lull")
+from .binding import log
 
 _WAIT_S = 5  # for lines that another thread is saying
 
 _lines: collections.deque[bytes] = collections.deque()
-_bell: queue.SimpleQueue[None] = (
-    queue.SimpleQueue()
-)  # one None a line; `put` takes no lock of Python's, so it may come inside anything
+# One None a line; `put` takes no lock of Python's, so it may come inside anything.
+_bell: queue.SimpleQueue[None] = queue.SimpleQueue()
 _saying = threading.RLock()
 _speaker = None
 _after: list[collections.abc.Callable[[], None]] = []  # what is to be done after lines

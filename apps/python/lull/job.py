@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import logging
 import os
 import threading
 import time
@@ -13,9 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from . import binding
-from .binding import ArgumentError, Error, Status, check, in_ns, load, text_of, wait_in_pieces
+from .binding import ArgumentError, Error, Status, check, given, in_ns, load, log, text_of, wait_in_pieces
 
-log = logging.getLogger("lull")
 
 _PROGRESS = ("phases", "round", "step", "failure", "items")
 _JOB_STATES = ("queued", "placed", "paused", "finished", "failed", "cancelled", "evicted", "off")
@@ -35,20 +33,35 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class Made:
-    """What belongs to the process that made it. In a forked child it does nothing, and takes no time."""
+    """What belongs to the process that made it, and has a handle. In a forked child it does nothing, and takes no
+    time."""
 
-    def __init__(self):
+    _handle: ctypes.c_void_p | None
+
+    def __init__(self) -> None:
         self._forks = binding.forks
 
     @property
     def _is_parents(self):
         return self._forks != binding.forks
 
+    def _do(self, call: Callable[..., int], *arguments: Any) -> bool:
+        """Whether the C call with the handle says OK before its time is over."""
+        return self._is_parents or check(call(self._handle, *arguments))
+
+    def _given(self, kind: Any, call: Callable[..., int], *arguments: Any) -> Any:
+        """What the C call with the handle gives, a number or a struct; in a forked child all of it is 0."""
+        return kind() if self._is_parents else given(kind, call, self._handle, *arguments)
+
     def _refuse_parents(self):
         if self._is_parents:
             raise Error(
                 "this process was forked from the one that made it: make another after the fork", Status.ERROR_STATE
             )
+
+
+def _status_of(handle):
+    return given(binding.JobStatus, load().lull_job_get_status, handle)
 
 
 def refuse_lengths(segment, node_limit):
@@ -149,15 +162,8 @@ class Job(Made):
 
     def _look(self):
         """Asks the library for the status. The handle may go while it is asked."""
-        handle = self._handle
-        if handle is None or self._is_parents:
-            return
-        now = binding.JobStatus(size=ctypes.sizeof(binding.JobStatus))
-        try:
-            check(load().lull_job_get_status(handle, ctypes.byref(now)))
-        except Error:
-            if self._handle is not None:
-                raise
+        now = None if self._is_parents else self._unless_gone(_status_of)
+        if now is None:
             return
         state = _JOB_STATES[now.state] if now.state < len(_JOB_STATES) else f"unknown ({now.state})"
         with _changing:
@@ -165,27 +171,23 @@ class Job(Made):
                 self._last = (state, *(getattr(now, name) for name in _PROGRESS))
 
     def _control(self, call: Callable[..., int], *arguments: Any) -> None:
-        handle = self._handle
         self._refuse_parents()
-        if handle is None:
-            return
-        try:
-            check(call(handle, *arguments))
-        except Error:
-            if self._handle is not None:
-                raise
+        self._unless_gone(lambda handle: check(call(handle, *arguments)))
 
     def _wait_in(self, call: Callable[..., int], seconds: float | None) -> bool:
-        handle = self._handle
         self._refuse_parents()
-        if handle is None:
-            return True
-        try:
-            return wait_in_pieces(call, handle, seconds)
-        except Error:
-            if self._handle is not None:
-                raise
-            return True
+        return self._unless_gone(lambda handle: wait_in_pieces(call, handle, seconds), True)
+
+    def _unless_gone(self, ask: Callable[[Any], Any], otherwise: Any = None) -> Any:
+        """What `ask` of the handle gives; `otherwise` where the handle has gone, or goes meanwhile."""
+        handle = self._handle
+        if handle is not None:
+            try:
+                return ask(handle)
+            except Error:
+                if self._handle is not None:
+                    raise
+        return otherwise
 
     def _is_over(self, seconds):
         """As wait, but raises nothing for what ended the job."""
@@ -267,13 +269,8 @@ class GraphJob(Job):
 
     def result(self) -> str:
         """At any time: how the graph was cut, and what bubbles have closed on so far."""
-        handle = self._handle
-        if handle is not None and not self._is_parents:
-            try:
-                self._result = text_of(load().lull_job_result, handle)
-            except Error:
-                if self._handle is not None:
-                    raise
+        if not self._is_parents:
+            self._result = self._unless_gone(lambda handle: text_of(load().lull_job_result, handle), self._result)
         return super().result()
 
     def feed(self, fed: int) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import collections
 import ctypes
-import logging
 import threading
 
 from . import binding
-from .binding import Error, Status
+from .binding import Error, Status, log
 from .job import Job
 from .streams import torch_with_cuda
 
-log = logging.getLogger("lull")
 
 LOOK_S = 0.2  # between two looks at jobs that are not over
 MAX_VERIFIABLE = 16  # tasks that have finished and can still be verified

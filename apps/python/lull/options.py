@@ -91,8 +91,8 @@ class Options:
 
     def _in_c(self) -> Any:
         """Raises ArgumentError, which names the option, for what the C library cannot take."""
-        return binding.Options(
-            size=ctypes.sizeof(binding.Options),
+        return binding.struct(
+            binding.Options,
             abi=binding.ABI,
             executor=one_of("executor", self.executor, _EXECUTORS),
             device=self.device or 0,

@@ -31,12 +31,13 @@ def profile(
     asked = ["profile", "--json", "--pairs", str(pairs), "--device", str(device), "--bubbles", lengths]
     for task in [tasks] if isinstance(tasks, str) else tasks:
         asked += ["--task", task]
-    if executor is not None:
-        asked += ["--executor", executor]
-    if reserved_groups is not None:
-        asked += ["--reserved-groups", str(reserved_groups)]
-    if out is not None:
-        asked += ["--out", os.fspath(out)]
+    rest = {
+        "--executor": executor,
+        "--reserved-groups": reserved_groups,
+        "--out": None if out is None else os.fspath(out),
+    }
+    for option, value in rest.items():
+        asked += [] if value is None else [option, str(value)]
     return _answer(asked)
 
 

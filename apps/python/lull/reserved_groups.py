@@ -7,7 +7,7 @@ import contextlib
 import ctypes
 import dataclasses
 import os
-from typing import Callable
+from typing import Any, Callable
 
 from . import binding, session
 from .binding import Error, Status, check, load
@@ -33,31 +33,6 @@ class ExchangeNeed:
     shared_bytes: int
 
 
-class _Exchange:
-    """The program's function as the C library calls it. What it raises is kept, since nothing may be raised through
-    C."""
-
-    def __init__(self, function, torch, device):
-        self.raised = None
-        self.callback = binding.ExchangeFunction(self._call)  # this object keeps it alive
-        self._function, self._torch, self._device = function, torch, device
-
-    def _call(self, _, stream):
-        try:
-            with self._current(stream):
-                self._function(stream)
-        except BaseException as why:
-            self.raised = why
-            return 1
-        return 0
-
-    def _current(self, stream):
-        if self._torch is None:
-            return contextlib.nullcontext()
-        cuda = self._torch.cuda
-        return cuda.stream(cuda.ExternalStream(stream, device=self._device))
-
-
 def measure_reserved_groups(
     exchange: Callable[[int], object], *, device: int | None = None, resident: int = 1
 ) -> ExchangeNeed:
@@ -79,20 +54,24 @@ def measure_reserved_groups(
     torch = torch_with_cuda()
     if device is None:
         device = 0 if torch is None else torch.cuda.current_device()
-    given = _Exchange(exchange, torch, device)
-    need = binding.ExchangeNeed(size=ctypes.sizeof(binding.ExchangeNeed))
+    raised: list[BaseException] = []  # since nothing may be raised through C
+
+    def called(_: Any, stream: int) -> int:
+        try:
+            current = None if torch is None else torch.cuda.stream(torch.cuda.ExternalStream(stream, device=device))
+            with current or contextlib.nullcontext():
+                exchange(stream)
+        except BaseException as why:
+            raised.append(why)
+        return len(raised)
+
+    callback = binding.ExchangeFunction(called)
+    need = binding.struct(binding.ExchangeNeed)
     text = ctypes.create_string_buffer(_TEXT_BYTES)
-    status = load().lull_measure_reserved_groups(
-        device, given.callback, None, resident, ctypes.byref(need), text, len(text), None
-    )
-    if given.raised is not None:
-        raise given.raised
+    asked = device, callback, None, resident, ctypes.byref(need), text, len(text), None
+    status = load().lull_measure_reserved_groups(*asked)
+    if raised:
+        raise raised.pop()
     check(status)
-    found = {
-        name: getattr(need, name)
-        for name, *_ in binding.ExchangeNeed._fields_
-        if name not in ("size", "reserved_groups")
-    }
-    return ExchangeNeed(
-        reserved_groups=max(need.reserved_groups, 0), text=text.value.decode(errors="replace"), **found
-    )  # -1: none
+    found = {name: getattr(need, name) for name, *_ in need._fields_ if name not in ("size", "reserved_groups")}
+    return ExchangeNeed(max(need.reserved_groups, 0), text.value.decode(errors="replace"), **found)  # -1: none

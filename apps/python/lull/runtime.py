@@ -7,7 +7,6 @@ import atexit
 import contextlib
 import ctypes
 import dataclasses
-import logging
 import os
 import time
 import weakref
@@ -15,7 +14,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import binding, heard
-from .binding import ArgumentError, Error, Status, TimedOut, check, in_ns, load, text_of, wait_in_pieces
+from .binding import (
+    ArgumentError,
+    Error,
+    Status,
+    TimedOut,
+    check,
+    given,
+    in_ns,
+    load,
+    log,
+    struct,
+    text_of,
+    wait_in_pieces,
+)
 from .captured_step import SideStep
 from .job import GraphJob, Job, Made, OffStep, refuse_lengths
 from .job_keeper import JobKeeper
@@ -24,7 +36,6 @@ from .options import Options, bytes_of, one_of, with_options_of
 from .side_step import StepJob
 from .streams import LentStreams
 
-log = logging.getLogger("lull")
 
 _FORMS = {"text": 0, "json": 1, "trace": 2}
 _LEAVING_S = 1  # of a runtime that ends: for the blocks of its jobs to leave
@@ -102,15 +113,13 @@ class Runtime(Made):
         self.jobs: list[Job] = []
         self._keeper = JobKeeper(self.device)
         self._graph_streams = LentStreams()
-        self._handle: ctypes.c_void_p | None = ctypes.c_void_p()
         heard.listen()
         try:
-            check(self._library.lull_create(ctypes.byref(in_c), ctypes.byref(self._handle)))
+            handle = given(ctypes.c_void_p, self._library.lull_create, ctypes.byref(in_c))
         finally:
             heard.say()
-        self._forgotten = weakref.finalize(
-            self, _forget, self._library, ctypes.c_void_p(self._handle.value), self._forks
-        )
+        self._handle: ctypes.c_void_p | None = handle
+        self._forgotten = weakref.finalize(self, _forget, self._library, ctypes.c_void_p(handle.value), self._forks)
         self._forgotten.atexit = False
         _open.add(self)
         self._warn_if_off()
@@ -148,16 +157,11 @@ class Runtime(Made):
         self._keeper.settle()
         if isinstance(task, SideStep):
             return self._submit_step(task, priority, name)
-        options = binding.JobOptions(
-            size=ctypes.sizeof(binding.JobOptions),
-            priority=priority,
-            name=None if name is None else name.encode(),
-            **self._saved,
-        )
-        handle = ctypes.c_void_p()
+        called = None if name is None else name.encode()
+        options = struct(binding.JobOptions, priority=priority, name=called, **self._saved)
         with later_signals():
-            check(self._library.lull_submit(self._handle, task.encode(), ctypes.byref(options), ctypes.byref(handle)))
-            return self._kept(Job(handle, task))
+            asked = self._handle, task.encode(), ctypes.byref(options)
+            return self._kept(Job(given(ctypes.c_void_p, self._library.lull_submit, *asked), task))
 
     def _submit_step(self, step, priority, name):
         if self.mode != "on":
@@ -196,9 +200,7 @@ class Runtime(Made):
         runtime. Every call gives another: graphs of jobs that live at the same time need one each, because PyTorch
         keeps what cuBLAS works in a stream. When a job is over, the next may have its stream."""
         self._refuse_parents()
-        stream = ctypes.c_void_p()
-        check(self._library.lull_graph_stream(self._handle, ctypes.byref(stream)))
-        return stream.value or 0
+        return self._given(ctypes.c_void_p, self._library.lull_graph_stream).value or 0
 
     def _lend_graph_stream(self):
         return self._graph_streams.lend(self.graph_stream)
@@ -208,8 +210,8 @@ class Runtime(Made):
         refuse_lengths(segment, node_limit)
         if steps < 1:
             raise ArgumentError(f"steps is {steps}: it must be 1 or more")
-        options = binding.GraphOptions(
-            size=ctypes.sizeof(binding.GraphOptions),
+        options = struct(
+            binding.GraphOptions,
             priority=priority,
             steps=steps,
             segment_ns=max(round(segment * 1e9), 1),
@@ -219,9 +221,8 @@ class Runtime(Made):
             name=name.encode(),
             memory=memory,
         )
-        handle = ctypes.c_void_p()
-        check(self._library.lull_submit_graph(self._handle, graph, ctypes.byref(options), ctypes.byref(handle)))
-        return GraphJob(handle, name)
+        asked = self._handle, graph, ctypes.byref(options)
+        return GraphJob(given(ctypes.c_void_p, self._library.lull_submit_graph, *asked), name)
 
     @property
     def handle(self) -> ctypes.c_void_p | None:
@@ -264,12 +265,8 @@ class Runtime(Made):
 
     def counts(self) -> dict[str, int]:
         """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
-        counts = no_counts()
-        if self._is_parents:
-            return counts
-        now = binding.Counts(size=ctypes.sizeof(binding.Counts))
-        check(self._library.lull_get_counts(self._handle, ctypes.byref(now)))
-        return {name: getattr(now, name) for name in counts}
+        now = self._given(binding.Counts, self._library.lull_get_counts)
+        return {name: getattr(now, name) for name in no_counts()}
 
     def report(self, form: str = "text") -> str:
         """The bubble report so far, as text, json, or trace (for https://ui.perfetto.dev)."""
@@ -283,42 +280,31 @@ class Runtime(Made):
 
     def ready(self, stream: int) -> bool:
         """Whether a job stands ready for a bubble on this stream, an integer."""
-        if self._is_parents:
-            return False
-        ready = ctypes.c_int()
-        check(self._library.lull_ready(self._handle, stream, ctypes.byref(ready)))
-        return bool(ready.value)
+        return bool(self._given(ctypes.c_int, self._library.lull_ready, stream).value)
 
     def step(self, stream: int, number: int | None = None) -> None:
         """Marks where a training step ends and the next begins, on the stream that trains, an integer."""
-        if self._is_parents:
-            return
         if number is not None and not 0 <= number < binding.SKIP_STEP:
             raise ArgumentError(f"number is {number}: it must be at least 0 and below 2**64 - 2")
-        check(self._library.lull_step(self._handle, stream, binding.NEXT_STEP if number is None else number))
+        self._do(self._library.lull_step, stream, binding.NEXT_STEP if number is None else number)
 
     def skip_step(self) -> None:
         """The time until the next step is not counted."""
-        if not self._is_parents:
-            check(self._library.lull_step(self._handle, None, binding.SKIP_STEP))
+        self._do(self._library.lull_step, None, binding.SKIP_STEP)
 
     def bound_slowdown(self, max_slowdown: float) -> None:
         """Changes the bound; 0: none."""
-        if not self._is_parents:
-            check(self._library.lull_bound_slowdown(self._handle, max_slowdown))
+        self._do(self._library.lull_bound_slowdown, max_slowdown)
 
     def assume_slowdown(self, name: str, slowdown: float) -> None:
         """How much longer jobs of that name make a step, until it is known."""
         if "\0" in name:
             raise ArgumentError("a name has no zero byte")
-        if not self._is_parents:
-            check(self._library.lull_assume_slowdown(self._handle, name.encode(), slowdown))
+        self._do(self._library.lull_assume_slowdown, name.encode(), slowdown)
 
     def slowdown(self, name: str) -> tuple[float, float, float] | None:
         """Of steps in which jobs of that name ran and no others: low end, estimate, high end; None: not known yet."""
-        if self._is_parents:
-            return None
-        now = self._steps(name.encode())
+        now = self._given(binding.Steps, self._library.lull_get_steps, name.encode())
         return (now.slowdown_low, now.slowdown, now.slowdown_high) if now.is_known else None
 
     def steps(self) -> dict[str, float]:
@@ -326,29 +312,19 @@ class Runtime(Made):
         is not there."""
         if self._is_parents:
             return {}
-        now = self._steps(None)
+        now = self._given(binding.Steps, self._library.lull_get_steps, None)
         unknown = [] if now.is_known else ["slowdown", "slowdown_low", "slowdown_high"]
         unknown += [] if now.steps_to_know else ["noise", "steps_to_know"]
         names = [name for name, *_ in binding.Steps._fields_]
         return {name: getattr(now, name) for name in names if name not in ("size", "is_known", *unknown)}
 
-    def _steps(self, name):
-        now = binding.Steps(size=ctypes.sizeof(binding.Steps))
-        check(self._library.lull_get_steps(self._handle, name, ctypes.byref(now)))
-        return now
-
     def open(self, site: bytes, stream: int) -> int:
         """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble
         takes."""
-        if self._is_parents:
-            return 0
-        bubble = ctypes.c_uint64()
-        check(self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)))
-        return bubble.value
+        return self._given(ctypes.c_uint64, self._library.lull_open, stream, site).value
 
     def close_bubble(self, bubble: int, stream: int) -> None:
-        if not self._is_parents:
-            check(self._library.lull_close(self._handle, bubble, stream))
+        self._do(self._library.lull_close, bubble, stream)
 
     def give_back(self, bytes: int, seconds: float = 10) -> int:
         """Asks jobs for device memory, the lowest first. Returns how many bytes went back to the driver within so many
@@ -358,10 +334,8 @@ class Runtime(Made):
 
     def _give_back(self, bytes, seconds):
         """0: what the reserve lacks."""
-        given = ctypes.c_uint64()
         left_ns = self._left_after_settling(seconds)
-        check(self._library.lull_give_back(self._handle, bytes, left_ns, ctypes.byref(given)))
-        return given.value
+        return self._given(ctypes.c_uint64, self._library.lull_give_back, bytes, left_ns).value
 
     def wait_all(self, seconds: float | None = None) -> bool:
         """True when every job is over, False when the time is; None: it has no end. Somebody must go on to place
@@ -371,10 +345,9 @@ class Runtime(Made):
     @contextlib.contextmanager
     def pause_all(self, seconds: float = 10) -> Iterator[None]:
         """A scope in which none of our blocks works. Raises where that is not reached in so many seconds."""
-        if not self._is_parents and not check(self._library.lull_pause_all(self._handle, in_ns(seconds))):
+        if not self._do(self._library.lull_pause_all, in_ns(seconds)):
             raise TimedOut(f"workers did not leave within {seconds} s", Status.TIMED_OUT)
         try:
             yield
         finally:
-            if not self._is_parents:
-                check(self._library.lull_resume_all(self._handle))
+            self._do(self._library.lull_resume_all)

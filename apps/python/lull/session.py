@@ -7,7 +7,6 @@ import atexit
 import contextlib
 import dataclasses
 import importlib
-import logging
 import os
 import pathlib
 import shutil
@@ -19,7 +18,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from . import arrivals, torch_hook, waits
-from .binding import ArgumentError, Error, Status
+from .binding import ArgumentError, Error, Status, log
 from .captured_step import SideStep
 from .job import Job
 from .options import Options, with_options_of
@@ -29,7 +28,6 @@ from .sites import site_of
 from .streams import pointer_of
 from .task_lists import loaded_at_start, split
 
-log = logging.getLogger("lull")
 
 _lock = threading.Lock()
 _active = None  # the session that is on; one a process
@@ -138,9 +136,7 @@ class Session:
     def suspended(self) -> Iterator[None]:
         """`with side.suspended():` waits are no bubbles in it, and torch is as it was; jobs keep what they have
         done."""
-        placed, self._waits = self._waits, None
-        if placed is not None:
-            placed.remove()
+        placed = self._removed_waits()
         try:
             yield
         finally:
@@ -269,9 +265,7 @@ class Session:
         with _lock:
             if _active is self:
                 _active = None
-        placed, self._waits = self._waits, None
-        if placed is not None:
-            placed.remove()
+        self._removed_waits()
         runtime = self._runtime
         if runtime is not None:
             with contextlib.suppress(Error):
@@ -285,6 +279,13 @@ class Session:
         finally:
             self._print()
 
+    def _removed_waits(self):
+        """They are brackets no longer; None: there were none."""
+        placed, self._waits = self._waits, None
+        if placed is not None:
+            placed.remove()
+        return placed
+
     def _print(self):
         """The report that no file was named for."""
         if self._folder is None:
@@ -297,9 +298,7 @@ class Session:
 
     def _forked(self):
         """In a child process: the runtime's threads are not there, and its device is not the child's."""
-        placed, self._waits = self._waits, None
-        if placed is not None:
-            placed.remove()
+        self._removed_waits()
         self._runtime = self._folder = None
         self._why_off = "this process was forked from one with Lull on"
         atexit.unregister(self._stop)

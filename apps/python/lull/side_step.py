@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .binding import Error, Status
+from .binding import Error, Status, log
 from .captured_step import Captured, SideStep
 from .job import FINAL, GraphJob, refuse_lengths
 from .later_signals import later_signals
@@ -19,7 +18,6 @@ from .step_advice import forget_frames
 from .step_feeder import Feeder
 from .step_outputs import Outputs
 
-log = logging.getLogger("lull")
 
 _EVER_S = 1e9  # a wait without an end
 

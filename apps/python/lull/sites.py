@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import logging
-
-log = logging.getLogger("lull")
+from .binding import log
 
 MAX_BYTES = 255
 _UNNAMED = b"unnamed"

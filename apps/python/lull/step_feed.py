@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .binding import Error
-
-log = logging.getLogger("lull")
+from .binding import Error, log
 
 
 def values_of(torch: Any, batch: Any, slots: Sequence[Any]) -> list[Any]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import logging
 import threading
 import time
 from typing import Any
 
-from .binding import Error
+from .binding import Error, log
 from .captured_step import SLOTS, Captured, SideStep
 from .job import GraphJob
 from .step_advice import forget_frames
 from .step_feed import batches_of, close, values_of
 from .streams import lend_copy_stream, torch_with_cuda
 
-log = logging.getLogger("lull")
 
 MAX_KEPT_STEPS, MAX_KEPT_BYTES = 1 << 16, 1 << 30  # outputs that the program has not taken; the oldest are dropped
 _LOOK_S = 0.002  # between two looks of the thread

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from .binding import POOL_CALLS, Error, check, load
+from .binding import POOL_CALLS, Error, check, given, load
 from .streams import torch_with_cuda
 
 OLDEST = "2.8"  # torch: graphs that are kept after their capture, and pools of one thread
@@ -41,8 +41,7 @@ class StepMemory:
         self._torch, self._device = torch, device
         with torch.cuda.device(device):
             self._pool = torch.cuda.MemPool(_allocator())
-        self.handle = ctypes.c_void_p()
-        check(load().lull_memory_create(ctypes.byref(self.handle)))
+        self.handle = given(ctypes.c_void_p, load().lull_memory_create)
 
     @property
     def id(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 
-from .binding import check, in_ns, load
+from .binding import given, in_ns, load
 from .job import Made
 
 
@@ -14,21 +14,17 @@ class ThreadsStream(Made):
 
     def __init__(self) -> None:
         super().__init__()
-        self._handle = ctypes.c_void_p()
-        check(load().lull_threads_stream_create(ctypes.byref(self._handle)))
+        self._handle: ctypes.c_void_p = given(ctypes.c_void_p, load().lull_threads_stream_create)
 
     def __index__(self) -> int:
         return self._handle.value or 0
 
     def sleep(self, seconds: float) -> None:
         """Enqueues a kernel that takes so long, at most 10 s."""
-        if not self._is_parents:
-            check(load().lull_threads_stream_sleep(self._handle, in_ns(seconds)))
+        self._do(load().lull_threads_stream_sleep, in_ns(seconds))
 
     def synchronize(self) -> None:
-        if not self._is_parents:
-            check(load().lull_threads_stream_synchronize(self._handle))
+        self._do(load().lull_threads_stream_synchronize)
 
     def close(self) -> None:
-        if not self._is_parents:
-            check(load().lull_threads_stream_destroy(self._handle))
+        self._do(load().lull_threads_stream_destroy)

@@ -17,15 +17,13 @@ import contextlib
 import functools
 import importlib
 import itertools
-import logging
 import threading
 import weakref
 
-from .binding import Error
+from .binding import Error, log
 from .optimizer_steps import StepEnds
 from .sites import site_of
 
-log = logging.getLogger("lull")
 
 OLDEST, NEWEST = (2, 5), (2, 15)  # versions of torch that this was written for
 MOST_INDICES = 64  # of waits of one kind in a step that are told apart
