@@ -79,27 +79,8 @@ std::uint64_t hosted_job::items() const {
   return before_ + (handle_ ? handle_.progress().items - brought_ : 0);
 }
 
-void hosted_job::pause() { saving_ != nullptr ? saving_->pause() : current_job().pause(); }
-void hosted_job::resume() { saving_ != nullptr ? saving_->resume() : current_job().resume(); }
-
 void hosted_job::finish_serving() {
   if (std::unique_ptr<feeder_thread> const served = std::move(served_)) served->finish();
-}
-
-void hosted_job::save_by_thread() {
-  if (saving_ != nullptr) saving_->start_thread();
-}
-
-void hosted_job::look_after() {
-  if (saving_ != nullptr) saving_->look_after();
-}
-
-void hosted_job::save() {
-  if (saving_ != nullptr) saving_->save();
-}
-
-void hosted_job::save_at_end() {
-  if (saving_ != nullptr) saving_->save_at_end();
 }
 
 std::string const& hosted_job::result() {

@@ -64,8 +64,8 @@ class hosted_job {
   bool wait(std::chrono::nanoseconds at_most) const { return current_job().wait(at_most); }
   /// Returns the items of all its jobs, without an earlier save's; counted when a job leaves its place.
   std::uint64_t items() const;
-  void pause();
-  void resume();
+  void pause() { saving_ != nullptr ? saving_->pause() : current_job().pause(); }
+  void resume() { saving_ != nullptr ? saving_->resume() : current_job().resume(); }
   void cancel() { current_job().cancel(); }
   job current_job() const;
 
@@ -77,14 +77,14 @@ class hosted_job {
   void finish_serving();
 
   /// Starts a thread that saves the job; otherwise the caller does, by the calls below.
-  void save_by_thread();
+  void save_by_thread() { if_saved(&job_saving::start_thread); }
   /// Pauses the job when a save is due, saves it, and resumes it. Call it from time to time.
-  void look_after();
+  void look_after() { if_saved(&job_saving::look_after); }
   bool save_is_due() const { return saving_ != nullptr && saving_->is_due(); }
   /// Saves the job; only while no block is inside.
-  void save();
+  void save() { if_saved(&job_saving::save); }
   /// Saves a job that is over.
-  void save_at_end();
+  void save_at_end() { if_saved(&job_saving::save_at_end); }
   /// Returns why the last save failed; empty: it did not, or nothing is saved.
   std::string save_problem() const { return saving_ != nullptr ? saving_->problem() : ""; }
 
@@ -97,6 +97,9 @@ class hosted_job {
   verification const* verify();
 
  private:
+  void if_saved(void (job_saving::*call)()) {
+    if (saving_ != nullptr) (saving_.get()->*call)();
+  }
   void give_back();
 
   executor& executor_;

@@ -30,8 +30,6 @@ job_saving::~job_saving() {
   thread_.join();
 }
 
-void job_saving::take_up(job const& handle) { saves_->begin(detail::state_of(handle)); }
-
 void job_saving::follow(job handle) {
   std::lock_guard const lock{mutex_};
   handle_ = std::move(handle);
@@ -56,12 +54,10 @@ void job_saving::look_after() {
   go_on();
 }
 
-void job_saving::save() { save(moment::meanwhile); }
-
 void job_saving::save_at_end() {
   if (handle_.progress().state == job_state::failed) return;
   if (memory_ == nullptr || !memory_->is_lost()) {
-    save(moment::at_the_end);
+    save_now(moment::at_the_end);
   } else {
     say("has ended while its memory was away: what it did since it was saved last is lost");
   }
@@ -76,16 +72,6 @@ void job_saving::forget() {
   if (thread_.joinable()) thread_.join();
   detach();
   std::exchange(saves_, nullptr)->forget();
-}
-
-bool job_saving::is_due() const {
-  std::lock_guard const lock{mutex_};
-  return !gives_up_ && saves_->wants_save();
-}
-
-void job_saving::detach() {
-  std::lock_guard const lock{mutex_};
-  gives_up_ = true;
 }
 
 std::string job_saving::problem() const {
@@ -116,8 +102,8 @@ void job_saving::go_on() {
   if (!owner_pauses_) handle_.resume();
 }
 
-void job_saving::save(moment when) {
-  if (is_left_alone()) return;
+void job_saving::save_now(moment when) {
+  if (gives_up_) return;
   std::string why;
   try {
     device_guard const here{executor_};
@@ -142,12 +128,7 @@ void job_saving::save(moment when) {
 }
 
 void job_saving::say(std::string const& what) {
-  if (log_ && !is_left_alone()) log_("job '" + name_ + "' " + what);
-}
-
-bool job_saving::is_left_alone() const {
-  std::lock_guard const lock{mutex_};
-  return gives_up_;
+  if (log_ && !gives_up_) log_("job '" + name_ + "' " + what);
 }
 
 }  // namespace lull

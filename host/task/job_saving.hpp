@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -32,17 +33,17 @@ class job_saving {
   job_saving& operator=(job_saving const&) = delete;
 
   /// Resumes from what was saved, if anything was. No block has been inside. Throws as job_saver::begin.
-  void take_up(job const& handle);
+  void take_up(job const& handle) { saves_->begin(detail::state_of(handle)); }
   /// Sets the job to save from now on.
   void follow(job handle);
   /// Pauses the job for its owner: this object pauses and resumes it, too.
   void pause();
   void resume();
-  bool is_due() const;
+  bool is_due() const { return !gives_up_ && saves_->wants_save(); }
   /// Pauses the job when a save is due, saves it once it is paused, and resumes it. Call it from time to time.
   void look_after();
   /// Saves the job; only while no block is inside.
-  void save();
+  void save() { save_now(moment::meanwhile); }
   /// Saves a job that is over. A failed job keeps its earlier save.
   void save_at_end();
   /// Starts a thread that does all that until the job is over.
@@ -51,7 +52,7 @@ class job_saving {
   /// Nothing is saved afterwards.
   void forget();
   /// Stops saving and logging: a block of the job never leaves it. Never destroy this object afterwards.
-  void detach();
+  void detach() { gives_up_ = true; }
   /// Returns why the last save failed; empty: it did not.
   std::string problem() const;
 
@@ -60,9 +61,8 @@ class job_saving {
   bool ask_for_pause();
   void go_on();
   enum class moment { meanwhile, at_the_end };
-  void save(moment when);
+  void save_now(moment when);
   void say(std::string const& what);
-  bool is_left_alone() const;
 
   std::shared_ptr<job_saver> saves_;
   executor& executor_;
@@ -70,11 +70,11 @@ class job_saving {
   std::shared_ptr<job_memory> const memory_;
   log_function const log_;
   bool has_thread_ = false;
-  mutable std::mutex mutex_;  // guards all that follows, except the thread
+  std::atomic<bool> gives_up_ = false;  // nothing more is saved
+  mutable std::mutex mutex_;            // guards all that follows, except the thread
   job handle_;
   bool owner_pauses_ = false;
   bool saves_now_ = false;
-  bool gives_up_ = false;  // nothing more is saved
   std::string problem_;
   std::thread thread_;  // last: it uses all of the above
 };

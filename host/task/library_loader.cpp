@@ -62,10 +62,7 @@ std::string found_file(std::string const& path) {
   char begin[4] = {};
   if (!in) refuse(path, ": it cannot be read: give yourself the right to read it");
   in.read(begin, sizeof begin);
-  if (std::memcmp(begin,
-                  "\x7f"
-                  "ELF",
-                  sizeof begin) != 0) {
+  if (std::string_view{begin, sizeof begin} != "\177ELF") {
     refuse(path, ": it is not a shared library: build one with lull_task_library() of Lull's CMake package");
   }
   return file.string();
@@ -191,14 +188,12 @@ std::span<task_entry const> tasks_in(std::string const& path) {
 }
 
 task_entry const& task_in(std::string const& path, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (task_entry const& each : tasks_in(path)) {
-    if (each.name == name) return each;
-    names.push_back(each.name);
-  }
-  if (name.empty())
-    throw usage_error{"the task's name is missing: write " + path + ":NAME; known: " + list_known(name, names)};
-  throw usage_error{path + " has no task \"" + std::string{name} + "\"; known: " + list_known(name, names)};
+  std::span<task_entry const> const tasks = tasks_in(path);
+  auto const found = std::ranges::find(tasks, name, &task_entry::name);
+  if (found != tasks.end()) return *found;
+  std::string const known = "; known: " + list_names(name, tasks);
+  if (name.empty()) throw usage_error{"the task's name is missing: write " + path + ":NAME" + known};
+  throw usage_error{path + " has no task \"" + std::string{name} + "\"" + known};
 }
 
 }  // namespace lull

@@ -252,12 +252,9 @@ std::uint64_t option_values::size_bytes(std::string_view name) const {
 std::string const& option_values::spelling(std::string_view name) const { return entries_[index_of(name)].spelling; }
 
 std::size_t option_values::index_of(std::string_view name) const {
-  for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (table_[i].name == name) return i;
-  }
-  std::vector<std::string_view> known;
-  for (option const& row : table_) known.push_back(row.name);
-  throw usage_error("unknown option \"" + std::string{name} + "\"; known: " + list_known(name, known));
+  auto const found = std::ranges::find(table_, name, &option::name);
+  if (found != table_.end()) return static_cast<std::size_t>(found - table_.begin());
+  throw usage_error("unknown option \"" + std::string{name} + "\"; known: " + list_names(name, table_));
 }
 
 option_values::entry const& option_values::value_of(std::string_view name, option_kind kind) const {

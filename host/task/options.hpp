@@ -91,4 +91,12 @@ std::string_view nearest(std::string_view wanted, std::span<std::string_view con
 /// Returns "a, b, c" with the name nearest to `wanted` first: the end of every message on an unknown name.
 std::string list_known(std::string_view wanted, std::span<std::string_view const> known);
 
+/// … of rows that have names.
+template <class Row>
+std::string list_names(std::string_view wanted, std::span<Row const> known) {
+  std::vector<std::string_view> names;
+  for (Row const& each : known) names.push_back(each.name);
+  return list_known(wanted, names);
+}
+
 }  // namespace lull

@@ -61,7 +61,7 @@ class task_parser {
     if (!library.empty()) {
       at(start, [&] { found = of_library_(library, name); });
     } else {
-      if (name.empty()) fail(start, "the task's name is missing; known: " + list_known("", names()));
+      if (name.empty()) fail(start, "the task's name is missing; known: " + list_names("", known_));
       if (!ends.empty() && name.find('=') != std::string_view::npos) {
         fail(start, "\"" + std::string{name} + "\" is not a task: in a list ';' separates the options of one task");
       }
@@ -156,12 +156,6 @@ class task_parser {
     while (position_ < text_.size() && text_[position_] == ' ') ++position_;
   }
 
-  std::vector<std::string_view> names() const {
-    std::vector<std::string_view> result;
-    for (task_options const& task : known_) result.push_back(task.name);
-    return result;
-  }
-
   template <class Function>
   void at(std::size_t position, Function const& function) const {
     try {
@@ -210,14 +204,11 @@ std::string path_of_library(std::string_view path) {
 }  // namespace
 
 task_options const& detail::find_task(std::string_view name, std::span<task_options const> known) {
-  std::vector<std::string_view> names;
-  for (task_options const& task : known) {
-    if (task.name == name) return task;
-    names.push_back(task.name);
-  }
+  auto const found = std::ranges::find(known, name, &task_options::name);
+  if (found != known.end()) return *found;
   std::string const is_file =
       name.ends_with(".so") ? "; of a library write its path with a '/', such as ./" + std::string{name} : "";
-  throw usage_error("unknown task \"" + std::string{name} + "\"; known: " + list_known(name, names) + is_file);
+  throw usage_error("unknown task \"" + std::string{name} + "\"; known: " + list_names(name, known) + is_file);
 }
 
 detail::task_name detail::read_task_name(std::string_view text) {
