@@ -68,14 +68,7 @@ _KINDS: dict[int, type[Error]] = {
 
 LogFunction: Any = _HEADER.functions["log"]
 ExchangeFunction: Any = _HEADER.functions["exchange"]
-Options: Any = _HEADER.structs["options"]
-Tuning: Any = _HEADER.structs["tuning"]
-JobOptions: Any = _HEADER.structs["job_options"]
-GraphOptions: Any = _HEADER.structs["graph_options"]
-JobStatus: Any = _HEADER.structs["job_status"]
-Counts: Any = _HEADER.structs["counts"]
-Steps: Any = _HEADER.structs["steps"]
-ExchangeNeed: Any = _HEADER.structs["exchange_need"]
+STRUCTS = _HEADER.structs
 CALLS = _HEADER.calls
 NEXT_STEP, SKIP_STEP = 2**64 - 1, 2**64 - 2  # LULL_NEXT_STEP, LULL_SKIP_STEP
 
@@ -165,14 +158,19 @@ def check(status):
     raise _KINDS.get(status, Error)(load().lull_error_text().decode(errors="replace"), status)
 
 
-def struct(kind: Any, **fields: Any) -> Any:
-    """One that says its size, with these fields; the others have their defaults."""
-    return kind(size=ctypes.sizeof(kind), **fields)
+def struct(which: str, /, **fields: Any) -> Any:
+    """One of STRUCTS that says its size, with these fields; the others have their defaults."""
+    return STRUCTS[which](size=ctypes.sizeof(STRUCTS[which]), **fields)
+
+
+def zero(kind: Any) -> Any:
+    """Of a ctypes type, or of one of STRUCTS, by name."""
+    return struct(kind) if isinstance(kind, str) else kind()
 
 
 def given(kind: Any, call: Any, *arguments: Any) -> Any:
-    """What the call puts where its last argument points: a number, a handle, or a struct that says its size."""
-    made = struct(kind) if issubclass(kind, ctypes.Structure) else kind()
+    """What the call puts where its last argument points; `kind` as of `zero`."""
+    made = zero(kind)
     check(call(*arguments, ctypes.byref(made)))
     return made
 

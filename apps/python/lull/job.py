@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from . import binding
-from .binding import ArgumentError, Error, Status, check, given, in_ns, load, log, text_of, wait_in_pieces
+from .binding import ArgumentError, Error, Status, check, given, in_ns, load, log, text_of, wait_in_pieces, zero
 
 
 _PROGRESS = ("phases", "round", "step", "failure", "items")
@@ -51,7 +51,7 @@ class Made:
 
     def _given(self, kind: Any, call: Callable[..., int], *arguments: Any) -> Any:
         """What the C call with the handle gives, a number or a struct; in a forked child all of it is 0."""
-        return kind() if self._is_parents else given(kind, call, self._handle, *arguments)
+        return zero(kind) if self._is_parents else given(kind, call, self._handle, *arguments)
 
     def _refuse_parents(self):
         if self._is_parents:
@@ -61,11 +61,13 @@ class Made:
 
 
 def _status_of(handle):
-    return given(binding.JobStatus, load().lull_job_get_status, handle)
+    return given("job_status", load().lull_job_get_status, handle)
 
 
-def refuse_lengths(segment, node_limit):
-    """In seconds, of a graph."""
+def refuse_graph(steps, segment, node_limit):
+    """Of steps, and lengths in seconds, that cannot be."""
+    if steps < 1:
+        raise ArgumentError(f"steps is {steps}: it must be 1 or more")
     if not 0 < segment <= 1:
         raise ArgumentError(f"segment is {segment} seconds: it must be above 0 and at most 1")
     if node_limit is not None and not segment <= node_limit <= 1:

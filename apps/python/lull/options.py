@@ -47,7 +47,7 @@ class Tuning:
     checkpoint_every: float = 60
 
     def _in_c(self) -> Any:
-        return binding.Tuning(
+        return binding.STRUCTS["tuning"](
             launch=one_of("launch", self.launch, _LAUNCHES),
             armed_ahead_ns=_ns_or_none("armed_ahead", self.armed_ahead, MAX_ARMED_AHEAD_S),
             min_bubble_ns=_ns_or_none("min_bubble", self.min_bubble, MAX_MIN_BUBBLE_S),
@@ -92,7 +92,7 @@ class Options:
     def _in_c(self) -> Any:
         """Raises ArgumentError, which names the option, for what the C library cannot take."""
         return binding.struct(
-            binding.Options,
+            "options",
             abi=binding.ABI,
             executor=one_of("executor", self.executor, _EXECUTORS),
             device=self.device or 0,

@@ -66,7 +66,7 @@ def measure_reserved_groups(
         return len(raised)
 
     callback = binding.ExchangeFunction(called)
-    need = binding.struct(binding.ExchangeNeed)
+    need = binding.struct("exchange_need")
     text = ctypes.create_string_buffer(_TEXT_BYTES)
     asked = device, callback, None, resident, ctypes.byref(need), text, len(text), None
     status = load().lull_measure_reserved_groups(*asked)

@@ -29,7 +29,7 @@ from .binding import (
     wait_in_pieces,
 )
 from .captured_step import SideStep
-from .job import GraphJob, Job, Made, OffStep, refuse_lengths
+from .job import GraphJob, Job, Made, OffStep, refuse_graph
 from .job_keeper import JobKeeper
 from .later_signals import later_signals
 from .options import Options, bytes_of, one_of, with_options_of
@@ -94,7 +94,7 @@ def tasks() -> str:
 
 def no_counts() -> dict[str, int]:
     """What `counts` tells where nothing was counted."""
-    return {name: 0 for name, *_ in binding.Counts._fields_ if name not in ("size", "reserved")}
+    return {name: 0 for name, *_ in binding.STRUCTS["counts"]._fields_ if name not in ("size", "reserved")}
 
 
 class Runtime(Made):
@@ -158,7 +158,7 @@ class Runtime(Made):
         if isinstance(task, SideStep):
             return self._submit_step(task, priority, name)
         called = None if name is None else name.encode()
-        options = struct(binding.JobOptions, priority=priority, name=called, **self._saved)
+        options = struct("job_options", priority=priority, name=called, **self._saved)
         with later_signals():
             asked = self._handle, task.encode(), ctypes.byref(options)
             return self._kept(Job(given(ctypes.c_void_p, self._library.lull_submit, *asked), task))
@@ -207,11 +207,9 @@ class Runtime(Made):
 
     def _submit_graph(self, graph, steps, segment, node_limit, is_fed, priority, name, hint, memory) -> GraphJob:
         self._refuse_parents()
-        refuse_lengths(segment, node_limit)
-        if steps < 1:
-            raise ArgumentError(f"steps is {steps}: it must be 1 or more")
+        refuse_graph(steps, segment, node_limit)
         options = struct(
-            binding.GraphOptions,
+            "graph_options",
             priority=priority,
             steps=steps,
             segment_ns=max(round(segment * 1e9), 1),
@@ -265,7 +263,7 @@ class Runtime(Made):
 
     def counts(self) -> dict[str, int]:
         """What became of the bubbles, as a dictionary; host/lull.h says what each count means."""
-        now = self._given(binding.Counts, self._library.lull_get_counts)
+        now = self._given("counts", self._library.lull_get_counts)
         return {name: getattr(now, name) for name in no_counts()}
 
     def report(self, form: str = "text") -> str:
@@ -304,7 +302,7 @@ class Runtime(Made):
 
     def slowdown(self, name: str) -> tuple[float, float, float] | None:
         """Of steps in which jobs of that name ran and no others: low end, estimate, high end; None: not known yet."""
-        now = self._given(binding.Steps, self._library.lull_get_steps, name.encode())
+        now = self._given("steps", self._library.lull_get_steps, name.encode())
         return (now.slowdown_low, now.slowdown, now.slowdown_high) if now.is_known else None
 
     def steps(self) -> dict[str, float]:
@@ -312,10 +310,10 @@ class Runtime(Made):
         is not there."""
         if self._is_parents:
             return {}
-        now = self._given(binding.Steps, self._library.lull_get_steps, None)
+        now = self._given("steps", self._library.lull_get_steps, None)
         unknown = [] if now.is_known else ["slowdown", "slowdown_low", "slowdown_high"]
         unknown += [] if now.steps_to_know else ["noise", "steps_to_know"]
-        names = [name for name, *_ in binding.Steps._fields_]
+        names = [name for name, *_ in now._fields_]
         return {name: getattr(now, name) for name in names if name not in ("size", "is_known", *unknown)}
 
     def open(self, site: bytes, stream: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .binding import Error, Status, log
 from .captured_step import Captured, SideStep
-from .job import FINAL, GraphJob, refuse_lengths
+from .job import FINAL, GraphJob, refuse_graph
 from .later_signals import later_signals
 from .step_advice import forget_frames
 from .step_feeder import Feeder
@@ -78,17 +78,14 @@ def side_step(
     goes by how long bubbles were lately, or looks at the gate alone.
 
     The learning rate of an optimizer must be a tensor if it changes; use `capturable=True`."""
-    if steps < 1:
-        raise Error(f"steps is {steps}: it must be 1 or more")
+    refuse_graph(steps, segment, node_limit)
     if warm_ups < 1:
         raise Error(f"warm_ups is {warm_ups}: it must be 1 or more, since libraries prepare themselves in the first")
     if (feed is None) != (not inputs):
         raise Error("inputs and feed belong together: inputs are the tensors, feed is what fills them")
-    if checkpoint is not None and not state:
-        raise Error("a checkpoint needs state: the modules, optimizers and tensors that the step changes")
-    if every and not state:
-        raise Error("every needs state: the modules, optimizers and tensors that the step changes")
-    refuse_lengths(segment, node_limit)
+    for name, is_asked in (("a checkpoint", checkpoint is not None), ("every", every)):
+        if is_asked and not state:
+            raise Error(f"{name} needs state: the modules, optimizers and tensors that the step changes")
     if every < 0:
         raise Error(f"every is {every}: it must be 0 or more")
     return SideStep(
@@ -126,18 +123,10 @@ class StepJob(GraphJob):
         try:
             feeder = Feeder(captured, asked, self)
             feeder.give_first()
-            submit = functools.partial(
-                submit_graph,
-                captured.graph.raw_cuda_graph(),
-                steps=asked.steps - captured.done,
-                segment=asked.segment,
-                node_limit=asked.node_limit,
-                is_fed=True,
-                priority=priority,
-                name=name or getattr(asked.step, "__name__", "step"),
-                hint=asked.hint,
-                memory=captured.memory,
-            )
+            rest = {each: getattr(asked, each) for each in ("segment", "node_limit", "hint")}
+            rest |= {"name": name or getattr(asked.step, "__name__", "step"), "memory": captured.memory}
+            rest |= {"steps": asked.steps - captured.done, "is_fed": True, "priority": priority}
+            submit = functools.partial(submit_graph, captured.graph.raw_cuda_graph(), **rest)
             with later_signals():
                 made = _submitted(submit, captured.begin)
                 captured.submitted()

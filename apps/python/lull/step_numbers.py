@@ -23,12 +23,7 @@ class _Alias:
     """Memory of the device as torch.as_tensor takes it: one signed 64-bit number."""
 
     def __init__(self, pointer):
-        self.__cuda_array_interface__ = {
-            "shape": (1,),
-            "typestr": "<i8",
-            "data": (pointer, False),
-            "version": 3,
-        }
+        self.__cuda_array_interface__ = {"shape": (1,), "typestr": "<i8", "data": (pointer, False), "version": 3}
 
 
 class Numbers:

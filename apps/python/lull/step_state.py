@@ -70,19 +70,13 @@ class Kept:
 
     def __init__(self, torch: Any, parts: Sequence[Any]) -> None:
         self._torch, self._parts = torch, parts
+        optimizers = [part for part in parts if isinstance(part, torch.optim.Optimizer)]
         leaves = [part for part in parts if isinstance(part, torch.Tensor) and part.requires_grad]
         leaves += [each for part in parts if isinstance(part, torch.nn.Module) for each in part.parameters()]
-        leaves += [
-            each
-            for part in parts
-            if isinstance(part, torch.optim.Optimizer)
-            for group in part.param_groups
-            for each in group["params"]
-        ]
+        leaves += [each for one in optimizers for group in one.param_groups for each in group["params"]]
         self._gradients = [(each, each.grad) for each in dict.fromkeys(leaves)]
         self._was = [(t, t.clone()) for part in parts for t in tensors_of(torch, part)]
         self._was += [(grad.detach(), grad.detach().clone()) for _, grad in self._gradients if grad is not None]
-        optimizers = [part for part in parts if isinstance(part, torch.optim.Optimizer)]
         self._states = [(each, _entries(each), [dict(group) for group in each.param_groups]) for each in optimizers]
 
     def put_back(self) -> None:

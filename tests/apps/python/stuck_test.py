@@ -45,7 +45,7 @@ class Machine:
         self._library = library
         text, handle = ctypes.c_char_p, ctypes.c_void_p
         for name, arguments in {
-            "create": [ctypes.POINTER(binding.Options), ctypes.POINTER(handle)],
+            "create": [ctypes.POINTER(binding.STRUCTS["options"]), ctypes.POINTER(handle)],
             "submit": [handle, ctypes.POINTER(handle)],
             "set": [text],
             "hangs": [ctypes.c_uint64],
