@@ -63,14 +63,13 @@ checkpoint_name::checkpoint_name(std::string const& folder, std::string const& n
   std::lock_guard const lock{guard};
   held_folder& held = folders().try_emplace(whole, whole).first->second;
   leave_folders_to_parent_at_fork();
-  bool is_own = held.names.insert(name).second;
   name_ = name;
-  for (int number = 2; !is_own && otherwise == if_taken::number; ++number) {
+  for (int number = 2; !held.names.insert(name_).second; ++number) {
+    if (otherwise == if_taken::refuse)
+      throw usage_error{"another job is saved in " + folder + " as '" + name +
+                        "': give them different names or folders"};
     name_ = name + "-" + std::to_string(number);
-    is_own = held.names.insert(name_).second;
   }
-  if (!is_own)
-    throw usage_error{"another job is saved in " + folder + " as '" + name + "': give them different names or folders"};
   folder_ = whole;
 }
 

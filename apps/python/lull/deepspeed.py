@@ -7,12 +7,11 @@ and the shapes before the first: torch alone cannot tell which micro-batch a rec
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator
 from typing import Any
 
 from .binding import Error
-from .session import named_waits as _named_waits
+from .session import in_named_waits
 
 _NAMES = {  # instruction → names of its works
     "RecvActivation": {"recv": "recv_forward"},
@@ -20,15 +19,6 @@ _NAMES = {  # instruction → names of its works
     "SendActivation": {"send": "send_forward"},
     "SendGrad": {"send": "send_backward"},
 }
-
-
-def _named(method: Any, names: dict[str, str]) -> Any:
-    @functools.wraps(method)
-    def named(*given: Any, **more: Any) -> Any:
-        with _named_waits(**names):
-            return method(*given, **more)
-
-    return named
 
 
 @contextlib.contextmanager
@@ -46,7 +36,7 @@ def named_waits(engine: Any) -> Iterator[None]:
     own = "_INSTRUCTION_MAP" in vars(engine)  # rather than its class
     engine._INSTRUCTION_MAP = {
         **before,
-        **{kinds[name]: _named(before[kinds[name]], names) for name, names in _NAMES.items()},
+        **{kinds[name]: in_named_waits(before[kinds[name]], **names) for name, names in _NAMES.items()},
     }
     try:
         yield

@@ -6,26 +6,16 @@ exchanges are batches: torch alone cannot tell the forward pass of a micro-batch
 
 from __future__ import annotations
 
-import functools
 import re
-from typing import Any
 
 from megatron.core.pipeline_parallel import p2p_communication  # type: ignore[import-not-found,unused-ignore]
 
-from .session import named_waits
+from .session import in_named_waits
 
 _EXCHANGE = re.compile(
-    r"(send_forward|send_backward|send_forward_backward)?_?(recv_forward|recv_backward|recv_forward_backward)?"
+    r"(?P<send>send_forward|send_backward|send_forward_backward)?_?"
+    r"(?P<recv>recv_forward|recv_backward|recv_forward_backward)?"
 )
-
-
-def _named(method: Any, send: str | None, recv: str | None) -> Any:
-    @functools.wraps(method)
-    def named(*given: Any, **more: Any) -> Any:
-        with named_waits(recv=recv or "", send=send or ""):
-            return method(*given, **more)
-
-    return named
 
 
 class P2PCommunicator(p2p_communication.P2PCommunicator):  # type: ignore[misc]
@@ -35,4 +25,4 @@ class P2PCommunicator(p2p_communication.P2PCommunicator):  # type: ignore[misc]
 
 for _name, _method in vars(p2p_communication.P2PCommunicator).items():
     if _name and (_match := _EXCHANGE.fullmatch(_name)):
-        setattr(P2PCommunicator, _name, _named(_method, *_match.groups()))
+        setattr(P2PCommunicator, _name, in_named_waits(_method, **_match.groupdict("")))

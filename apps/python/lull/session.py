@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
+import functools
 import importlib
 import os
 import pathlib
@@ -359,6 +360,17 @@ def bubble(site: str, stream: object = None) -> AbstractContextManager[None]:
     another is changed, with a warning. `stream` as in streams.pointer_of."""
     session = _active
     return contextlib.nullcontext() if session is None else session.bubble(site, stream)
+
+
+def in_named_waits(method: Any, **names: str) -> Any:
+    """The method, whose works have these names."""
+
+    @functools.wraps(method)
+    def named(*given: Any, **more: Any) -> Any:
+        with named_waits(**names):
+            return method(*given, **more)
+
+    return named
 
 
 def named_waits(recv: str = "", send: str = "") -> AbstractContextManager[None]:

@@ -287,39 +287,30 @@ class Waits:
             if stream.device_index != self._device:
                 return original(work, *rest, **named)
             pointer = stream.cuda_stream
-            bubble = self._open(runtime, label, pointer)
+            if self._at_first:
+                said, self._at_first = self._at_first, ""
+                log.warning("%s", said)
+            bubble = self._guarded(runtime.open, self._site(label), pointer)
             try:
                 return original(work, *rest, **named)
             finally:
-                self._close(runtime, bubble, pointer)
+                if bubble:
+                    self._guarded(runtime.close_bubble, bubble, pointer)
 
         return wait
 
     def _ours(self, tensors):
         return all(tensor.is_cuda and tensor.device.index == self._device for tensor in tensors)
 
-    def _open(self, runtime, label, pointer):
-        """Never raises: what goes wrong here must not reach the training. 0: nothing was opened."""
-        if self._at_first:
-            said, self._at_first = self._at_first, ""
-            log.warning("%s", said)
+    def _guarded(self, call, *arguments):
+        """Never raises: what goes wrong here must not reach the training. None: it did, and waits are left alone."""
         try:
-            return runtime.open(self._site(label), pointer)
+            return call(*arguments)
         except Error as why:
-            self._give_up(why)
-            return 0
-
-    def _close(self, runtime, bubble, pointer):
-        try:
-            if bubble:
-                runtime.close_bubble(bubble, pointer)
-        except Error as why:
-            self._give_up(why)
-
-    def _give_up(self, why):
-        if self._runtime is not None:
-            log.warning("waits are no longer bracketed: %s", why)
-        self._runtime = None
+            if self._runtime is not None:
+                log.warning("waits are no longer bracketed: %s", why)
+            self._runtime = None
+            return None
 
     def _site(self, label):
         count = self._count(label)
@@ -343,9 +334,5 @@ class Waits:
         if not self.marks_steps or runtime is None:
             return
         stream = self._torch.cuda.current_stream()
-        if stream.device_index != self._device:
-            return
-        try:
-            runtime.step(stream.cuda_stream)
-        except Error as why:
-            self._give_up(why)
+        if stream.device_index == self._device:
+            self._guarded(runtime.step, stream.cuda_stream)
