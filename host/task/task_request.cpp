@@ -77,14 +77,7 @@ class task_parser {
 
   /// Up to the colon, and that colon.
   std::string read_path() {
-    std::string path;
-    if (begins_with_quote()) {
-      path = read_quoted();
-      skip_blanks();
-      if (!task_ended() && text_[position_] != ':') fail(position_, "a closing quote must precede a colon");
-    } else {
-      path = read_until(":");
-    }
+    std::string path = read_word(':', "colon");
     if (!task_ended()) ++position_;
     skip_blanks();
     return path;
@@ -93,7 +86,6 @@ class task_parser {
   bool task_ended() const {
     return position_ == text_.size() || ends_.find(text_[position_]) != std::string_view::npos;
   }
-  bool option_ended() const { return task_ended() || text_[position_] == between_; }
 
   void read_option(option_values& values) {
     skip_blanks();
@@ -103,23 +95,22 @@ class task_parser {
       fail(start,
            "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
     std::string value;
-    if (!option_ended()) {
+    if (!task_ended() && text_[position_] != between_) {
       ++position_;  // the equals sign
       skip_blanks();
-      value = read_value();
+      value = read_word(between_, name_of(between_) + " or the end");
     }
     at(start, [&] { values.set(key, value); });
   }
 
-  std::string read_value() {
-    if (!begins_with_quote()) return std::string{read_until({&between_, 1})};
+  /// What is quoted, or stands before `stop` or the task's end.
+  std::string read_word(char stop, std::string const& stop_name) {
+    if (position_ == text_.size() || !is_quote(text_[position_])) return std::string{read_until({&stop, 1})};
     std::string value = read_quoted();
     skip_blanks();
-    if (!option_ended()) fail(position_, "a closing quote must precede a " + name_of(between_) + " or the end");
+    if (!task_ended() && text_[position_] != stop) fail(position_, "a closing quote must precede a " + stop_name);
     return value;
   }
-
-  bool begins_with_quote() const { return position_ < text_.size() && is_quote(text_[position_]); }
 
   std::string read_quoted() {
     std::size_t const start = position_;
