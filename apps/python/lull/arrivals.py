@@ -8,6 +8,7 @@ import os
 import sys
 
 from .binding import log
+from .ranks import process_group
 
 # Modules that receive without a process group of torch.distributed. Its symmetric memory is not among them: it works in
 # process groups.
@@ -18,8 +19,7 @@ _COUNTS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 def why_any():
     """Why something may arrive, now or later; empty: nothing can."""
-    distributed = getattr(sys.modules.get("torch"), "distributed", None)
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+    if process_group(sys.modules.get("torch")) is not None:
         return "a process group is initialised"
     for name in _TRANSPORTS:
         if sys.modules.get(name) is not None:

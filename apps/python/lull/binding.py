@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 import logging
 import os
 import pathlib
@@ -81,7 +82,6 @@ HOLDING = ("lull_open", "lull_close", "lull_ready", "lull_step")
 # These PyTorch calls, holding a lock of its own: no Python function may stand in their place.
 POOL_CALLS = ("lull_pool_allocate", "lull_pool_free")
 
-_loaded = None
 forks = 0  # between the process that imported this and this one: what was made at another count is a parent's
 
 
@@ -119,11 +119,9 @@ def _path():
     return str(carried) if carried.exists() else f"liblull.so.{ABI}"
 
 
+@functools.cache
 def load():
     """The library, opened once."""
-    global _loaded
-    if _loaded is not None:
-        return _loaded
     path = _path()
     try:
         library = Library(path)
@@ -145,7 +143,6 @@ def load():
     data = pathlib.Path(__file__).parent / "data"
     if data.is_dir():
         os.environ.setdefault("LULL_DATA", str(data))  # inputs that the wheel carries
-    _loaded = library
     return library
 
 

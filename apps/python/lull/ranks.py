@@ -13,11 +13,17 @@ from typing import Any
 _TOLD_IN = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"))
 
 
+def process_group(torch: Any) -> Any:
+    """torch.distributed, where a process group is initialised; else None. `torch`: the module, or None."""
+    distributed = getattr(torch, "distributed", None)
+    has_one = distributed is not None and distributed.is_available() and distributed.is_initialized()
+    return distributed if has_one else None
+
+
 def rank_and_ranks(torch: Any) -> tuple[int, int]:
     """This process's, and how many there are: of an initialised process group, else as what started the process says;
     0 of 1 where nobody does. `torch`: the module, or None."""
-    distributed = getattr(torch, "distributed", None)
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+    if (distributed := process_group(torch)) is not None:
         return distributed.get_rank(), distributed.get_world_size()
     for names in _TOLD_IN:
         told = [os.environ.get(name, "") for name in names]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .binding import Error
+from .ranks import process_group
 
 
 def tensors_of(torch: Any, part: Any) -> list[Any]:
@@ -41,8 +42,8 @@ def refuse_elsewhere(torch: Any, device: Any, inputs: Sequence[Any], parts: Sequ
 
 def refuse_exchanges(torch: Any, parts: Sequence[Any]) -> None:
     """Raises Error for a module that exchanges something with other ranks in each step, where there are any."""
-    distributed = torch.distributed
-    if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() == 1:
+    group = process_group(torch)
+    if group is None or group.get_world_size() == 1:
         return
     for part in parts:
         for module in part.modules() if isinstance(part, torch.nn.Module) else ():
