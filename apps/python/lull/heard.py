@@ -23,7 +23,7 @@ _lines: collections.deque[bytes] = collections.deque()
 _bell: queue.SimpleQueue[None] = queue.SimpleQueue()
 _saying = threading.RLock()
 _speaker = None
-_after: list[collections.abc.Callable[[], None]] = []  # what is to be done after lines
+after_lines: collections.abc.Callable[[], None] = lambda: None  # called after lines, by the thread that said them
 
 
 def _hear(_, line):
@@ -50,17 +50,11 @@ def say():
                 traceback.print_exc()
     finally:
         saying.release()
-    for each in _after if is_said else ():
-        try:
-            each()
-        except Exception:  # of a handler, as above
-            traceback.print_exc()
-
-
-def after_a_line(function):
-    """`function` is called after lines of the library were said, on the thread that said them."""
-    _after.append(function)
-    return function
+    try:
+        if is_said:
+            after_lines()
+    except Exception:  # of a handler, as above
+        traceback.print_exc()
 
 
 def _speak():

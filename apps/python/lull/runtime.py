@@ -51,18 +51,16 @@ def _close_all():
             side.close()
 
 
-@heard.after_a_line
 def _warn_where_off():
     """A line may have been that a runtime has turned itself off."""
     for side in list(_open):
         side._warn_if_off()
 
 
-def _after_fork():
-    _open.clear()  # they are the parent's to close
+heard.after_lines = _warn_where_off
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_open.clear)  # they are the parent's to close
 
 
 def _forget(library, handle, forks):
@@ -229,14 +227,7 @@ class Runtime(Made):
 
     def keep_reserve(self, seconds: float = 10) -> int:
         """As `give_back`, of what the device lacks of `reserve_bytes` now."""
-        return 0 if self._is_parents else self._give_back(0, seconds)
-
-    def _left_after_settling(self, seconds):
-        """Jobs that are over give back first. Returns the nanoseconds that are left: at least half, since a job may
-        write a result meanwhile, and others are to be asked in time."""
-        at_most_ns, began_ns = in_ns(seconds), time.monotonic_ns()
-        self._keeper.settle_within(at_most_ns / 2e9)
-        return max(at_most_ns - (time.monotonic_ns() - began_ns), 0)
+        return self._give_back(0, seconds)
 
     @property
     def mode(self) -> str:
@@ -333,11 +324,16 @@ class Runtime(Made):
         """Asks jobs for device memory, the lowest first. Returns how many bytes went back to the driver within so many
         seconds. Jobs that are over give back first, for half of that time at most."""
         wanted = bytes_of("bytes", bytes)
-        return 0 if self._is_parents or wanted == 0 else self._give_back(wanted, seconds)
+        return self._give_back(wanted, seconds) if wanted else 0
 
     def _give_back(self, bytes, seconds):
-        """0: what the reserve lacks."""
-        left_ns = self._left_after_settling(seconds)
+        """0: what the reserve lacks. Jobs that are over give back first, for at most half of the time, since one may
+        write a result meanwhile, and others are to be asked in time."""
+        if self._is_parents:
+            return 0
+        at_most_ns, began_ns = in_ns(seconds), time.monotonic_ns()
+        self._keeper.settle_within(at_most_ns / 2e9)
+        left_ns = max(at_most_ns - (time.monotonic_ns() - began_ns), 0)
         return self._given(ctypes.c_uint64, self._library.lull_give_back, bytes, left_ns).value
 
     def wait_all(self, seconds: float | None = None) -> bool:

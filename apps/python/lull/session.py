@@ -182,6 +182,8 @@ class Session:
             _active = self
         try:
             self._start()
+            for task in self._asked[0]:
+                self.submit(task)
         except BaseException:
             self._stop()
             raise
@@ -213,8 +215,6 @@ class Session:
             if reason and not (may_force and wanted == "on"):
                 self._off(reason + ("; LULL=on goes on all the same" if may_force else ""))
         if self._why_off:
-            for task in tasks:
-                self.submit(task)
             return
         if bracket_waits:
             self.unseen = waits.unseen(torch)
@@ -229,8 +229,6 @@ class Session:
         mode = self._runtime.mode
         if options.tuning.hook_allocator and mode == "on":
             torch_hook.install(self._runtime.handle)
-        for task in tasks:
-            self.submit(task)
         if bracket_waits and mode != "off":
             too_late = too_late if mode == "on" else ""
             self._waits = waits.Waits(torch, self._runtime, too_late, bool(options.max_slowdown))
