@@ -2,7 +2,6 @@
 include_guard()
 include(GoogleTest)
 include(lull_gpu_test)
-include(${PROJECT_SOURCE_DIR}/tests/one_thread.cmake)  # sets LULL_ONE_THREAD
 find_package(GTest REQUIRED)
 
 # What tests test is optimised. Optimising the many checks of a test takes a compiler longer than all else in its file.
@@ -22,17 +21,21 @@ if(LULL_PRECOMPILE)
   target_compile_options(lull_precompiled_test PRIVATE ${lull_test_options})
 endif()
 
-# lull_test(NAME graph_load SOURCES load_test.cpp [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
-#           [PROCESSORS n] [ALONE] [FILTER pattern] [BESIDE])
+# lull_test(NAME graph_load SOURCES load_test.cpp … [LINK lull::graph …] [LABELS gpu …] [TIMEOUT seconds]
+#           [PROCESSORS n] [ALONE] [FILTER pattern] [BESIDE] [ONE_THREAD] [RESULTS pattern …])
 #
 # A GoogleTest executable (target graph_load_test); CTest runs each of its tests, as graph_load.Suite.Case, in a
-# process of its own.
+# process of its own. Where nothing is said each of them runs under ThreadSanitizer and AddressSanitizer, too.
+# ONE_THREAD: no process of it makes a thread. ThreadSanitizer, which would have nothing to watch, does not build it; in
+# other builds one that makes a thread fails (tests/support/one_thread.cpp).
+# RESULTS: those of its tests that compare results alone, on larger or on more inputs than other tests, which run the same
+# code. They are labelled `results` and not `host`, and no sanitizer runs them.
 # LABELS: `host` by default; `simulated` by default where NAME ends in _simulated; `gpu` for tests that need a device: those
 # of one executable share a process (lull_gpu_test.cmake), since to make one with a device takes seconds.
 # GPU tests skip themselves (GTEST_SKIP) where no device answers, and are counted as not run. Where there is no nvcc
 # they cannot be built: one line that is counted as not run stands for them, except under LULL_CUDA=OFF, where they were
 # not asked for.
-# Under a sanitizer only tests labelled `host` are built, and under ThreadSanitizer none of one_thread.cmake's. The simulated world switches stacks itself, on one thread: a
+# Under a sanitizer only tests labelled `host` are built. The simulated world switches stacks itself, on one thread: a
 # sanitizer would see no races there, and ThreadSanitizer keeps state for every stack it ever saw, gigabytes in the end.
 # TIMEOUT: a limit for one test against hangs (default 300 s), never a measurement.
 # FILTER: those of the executable's tests that are meant, as --gtest_filter has it (default all).
@@ -40,7 +43,7 @@ endif()
 # PROCESSORS: how many it keeps busy (default 1), so that CTest does not start others beside it for which no core is left.
 # ALONE: it tells moments apart, so that CTest starts none beside it.
 function(lull_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "ALONE;BESIDE" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "ALONE;BESIDE;ONE_THREAD" "NAME;TIMEOUT;PROCESSORS;FILTER" "SOURCES;LINK;LABELS;RESULTS")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lull_test: NAME or SOURCES is missing, or not known: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -65,9 +68,8 @@ function(lull_test)
   if(LULL_SANITIZE AND NOT host IN_LIST arg_LABELS)
     return()
   endif()
-  if(arg_NAME IN_LIST LULL_ONE_THREAD)
-    set_property(GLOBAL APPEND PROPERTY LULL_ONE_THREAD ${arg_NAME})
-    if(LULL_SANITIZE STREQUAL "thread")  # its lines may go on to speak of the target
+  if(arg_ONE_THREAD)
+    if(LULL_SANITIZE STREQUAL "thread")  # the lines after it may speak of the target
       add_executable(${arg_NAME}_test EXCLUDE_FROM_ALL ${arg_SOURCES})
       return()
     elseif(NOT LULL_SANITIZE)
@@ -94,21 +96,14 @@ function(lull_test)
     add_dependencies(lull_gpu_tests ${target})
     return()
   endif()
-  gtest_discover_tests(
-    ${target}
-    TEST_PREFIX ${arg_NAME}.
-    TEST_FILTER "${arg_FILTER}"
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS} RUN_SERIAL ${arg_ALONE})
-endfunction()
-
-# Called once, after all of them: each name of the list is that of a test.
-function(lull_check_one_thread)
-  get_property(found GLOBAL PROPERTY LULL_ONE_THREAD)
-  foreach(name IN LISTS LULL_ONE_THREAD)
-    if(NOT name IN_LIST found)
-      message(FATAL_ERROR "tests/one_thread.cmake: ${name} is no test")
+  set(discovery TEST_PREFIX ${arg_NAME}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  set(properties TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS} RUN_SERIAL ${arg_ALONE})
+  if(arg_RESULTS)
+    list(JOIN arg_RESULTS ":" results)
+    if(NOT LULL_SANITIZE)
+      gtest_discover_tests(${target} ${discovery} TEST_FILTER "${results}" TEST_LIST ${target}_results PROPERTIES LABELS results ${properties})
     endif()
-  endforeach()
+    string(APPEND arg_FILTER "-${results}")
+  endif()
+  gtest_discover_tests(${target} ${discovery} TEST_FILTER "${arg_FILTER}" PROPERTIES LABELS "${arg_LABELS}" ${properties})
 endfunction()

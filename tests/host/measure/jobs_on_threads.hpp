@@ -184,7 +184,7 @@ class jobs_on_threads : public testing::Test {
   std::unique_ptr<side_jobs> jobs_;
 };
 
-bool never() { return false; }
-bool at_once() { return true; }
+inline bool never() { return false; }
+inline bool at_once() { return true; }
 
 }  // namespace lull
