@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <lull/host/runtime.hpp>
 #include <lull/host/task/owner.hpp>
 #include <lull/tests/graph/run_in_bubbles.hpp>
+#include <lull/tests/support/message_of.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,18 +28,7 @@ inline std::unique_ptr<task_owner> owner_of(task_entry const& entry, settings co
 
 inline runtime_options on_threads() { return {.executor = {.kind = executor_kind::threads, .processors = 2}}; }
 
-/// The message of what `call` throws, or nothing.
-template <class Error>
-std::string message_of(auto const& call) {
-  try {
-    call();
-  } catch (Error const& refused) {
-    return refused.what();
-  }
-  return {};
-}
-
-/// … of what `prepare` throws.
+/// The message of what `prepare` throws, or nothing.
 template <class Error>
 std::string refusal_of(task_entry const& entry, settings const& given) {
   auto const executor = make_executor({.kind = executor_kind::threads});
@@ -68,6 +59,20 @@ inline std::vector<std::string> lines_of(std::string const& path) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   return lines;
+}
+
+/// The values of a file's lines, "vertex value", each of which must be right to its end.
+template <class T>
+std::vector<T> column_of(std::vector<std::string> const& lines) {
+  std::vector<T> values(lines.size());
+  for (std::size_t vertex = 0; vertex < lines.size(); ++vertex) {
+    std::string const begin = std::to_string(vertex) + '\t';
+    char const* const end = lines[vertex].data() + lines[vertex].size();
+    bool const whole = lines[vertex].starts_with(begin) &&
+                       std::from_chars(lines[vertex].data() + begin.size(), end, values[vertex]).ptr == end;
+    EXPECT_TRUE(whole) << lines[vertex];
+  }
+  return values;
 }
 
 }  // namespace lull::test

@@ -5,7 +5,7 @@
 
 namespace lull {
 
-/// Returns the message of the error of that type that the function throws.
+/// Returns the message of the error of that type that the function throws, or nothing.
 template <class Error, class Function>
 std::string message_of(Function const& function) {
   try {
@@ -13,7 +13,7 @@ std::string message_of(Function const& function) {
   } catch (Error const& wrong) {
     return wrong.what();
   }
-  return "nothing was thrown";
+  return {};
 }
 
 }  // namespace lull

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <charconv>
+#include <bit>
 #include <lull/graph/betweenness/betweenness_owner.hpp>
 #include <lull/graph/betweenness/sampled_sources.hpp>
 #include <lull/graph/load/generate.hpp>
@@ -12,77 +12,47 @@
 #include <lull/tests/graph/betweenness/brandes.hpp>
 #include <lull/tests/graph/bfs_graphs.hpp>
 #include <lull/tests/graph/graph_file.hpp>
-#include <lull/tests/graph/owner_calls.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
+#include <lull/tests/graph/graph_owner.hpp>
 
 namespace lull {
 namespace {
 
-using namespace std::chrono_literals;
 using test::figure;
+using test::graph_owner;
 using test::lines_of;
-using test::message_of;
 using test::on_threads;
+using test::search_owner;
 using test::settings;
 using lines = std::vector<std::string>;
 using sources = std::vector<std::uint32_t>;
 
 std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(betweenness_entry(), given); }
 
-/// The message of what `prepare` throws, or nothing.
-template <class Error>
-std::string refusal(settings const& given) {
-  return test::refusal_of<Error>(betweenness_entry(), given);
-}
-
 std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
   return test::run_owner(side, betweenness_entry(), given);
 }
 
-std::vector<double> totals_of(runtime& side, task_owner const& task) {
-  auto const arrays = task.arrays();
-  std::vector<double> totals(arrays.front().array.bytes() / sizeof(double));
-  executor_of(side).read(totals.data(), arrays.front().memory, totals.size() * sizeof(double));
-  return totals;
-}
-
-TEST(BetweennessOwner, ItsTableOfOptionsIsSound) {
-  task_entry const entry = betweenness_entry();
-  EXPECT_EQ(entry.name, "betweenness");
-  EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
-}
-
-TEST(BetweennessOwner, FindsThatOfTheShippedPackages) {
-  test::test_folder const folder;
-  auto const out = folder.at("centrality.tsv");
-  runtime side{on_threads()};
-  auto const packages = run(side, {{"out", out}});
-  auto const said = packages->write();
-  ASSERT_EQ(said.size(), 2U);
-  EXPECT_TRUE(said[0].starts_with("from 4 vertices: ")) << said[0];
-  EXPECT_EQ(said[1], "centralities: " + out);
-  auto const first = lines_of(out);
-  std::vector<double> const totals = totals_of(side, *packages);
-  ASSERT_EQ(first.size(), totals.size());
-  for (std::size_t vertex = 0; vertex < totals.size(); ++vertex) {
-    std::string const begin = std::to_string(vertex) + '\t';
-    ASSERT_TRUE(first[vertex].starts_with(begin));
-    double read = -1;
-    char const* const end = first[vertex].data() + first[vertex].size();
-    ASSERT_EQ(std::from_chars(first[vertex].data() + begin.size(), end, read).ptr, end);
-    ASSERT_EQ(read, totals[vertex]) << "other bits";
-  }
-  EXPECT_EQ(figure(*packages, "sources"), 4);
-  EXPECT_EQ(figure(*packages, "highest"), *std::max_element(totals.begin(), totals.end()));
-  EXPECT_GT(figure(*packages, "highest"), 0);
-  EXPECT_GT(figure(*packages, "levels"), 4);
-  packages->reset();
-  EXPECT_FALSE(packages->verify().ok) << "nothing was run";
-  EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
-  EXPECT_EQ(packages->write(), said);
-  EXPECT_EQ(lines_of(out), first);
-}
+test::owner_facts const facts{
+    .name = "betweenness",
+    .entry = betweenness_entry,
+    .small = {{"kronecker", "8"}, {"grain", "3"}},
+    .wrong = {test::wrong("totals", 8, std::bit_cast<std::uint64_t>(3.0))},
+    .refused = {{{"kronecker", "5"}, {"grid", "5"}}, {{"grid", "5"}, {"seed", "5"}}, {{"samples", "0"}}},
+    .check = [](task_owner const& owner, lines const& said, lines const& centralities, std::string const& path) {
+      ASSERT_EQ(said.size(), 2U);
+      EXPECT_TRUE(said[0].starts_with("from 4 vertices: ")) << said[0];
+      EXPECT_EQ(said[1], "centralities: " + path);
+      // On CPU threads an array lies where it can be read.
+      auto const* const totals = static_cast<double const*>(owner.arrays().front().memory);
+      auto const found = test::column_of<double>(centralities);
+      EXPECT_TRUE(std::equal(found.begin(), found.end(), totals)) << "other bits";
+      EXPECT_EQ(figure(owner, "sources"), 4);
+      EXPECT_EQ(figure(owner, "highest"), *std::max_element(found.begin(), found.end()));
+      EXPECT_GT(figure(owner, "highest"), 0);
+      EXPECT_GT(figure(owner, "levels"), 4);
+    }};
+INSTANTIATE_TEST_SUITE_P(betweenness, graph_owner, testing::Values(facts));
+INSTANTIATE_TEST_SUITE_P(betweenness, search_owner, testing::Values(facts));
 
 TEST(BetweennessOwner, WritesCentralities) {
   test::test_folder const folder;
@@ -131,39 +101,13 @@ TEST(SampledSources, AreDifferentVerticesThatAnEdgeLeaves) {
   EXPECT_EQ(drawn[0] + drawn[2] + drawn[5] + drawn[8], 0);
 }
 
-TEST(BetweennessOwner, AVerdictIsOnWhatTheArraysHold) {
-  runtime side{on_threads()};
-  auto const task = run(side, {{"kronecker", "8"}, {"grain", "3"}});
-  EXPECT_EQ(task->describe().grain, 3U);
-  auto const arrays = task->arrays();
-  double const wrong = 3;
-  executor_of(side).write(arrays.front().memory, &wrong, sizeof wrong);
-  EXPECT_FALSE(task->verify().ok);
-}
-
-TEST(BetweennessOwner, RefusesWhatExcludesEachOther) {
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"grid", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"grid", "5"}, {"seed", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"source", "1"}, {"sources", "list"}}), usage_error);
-  EXPECT_THROW(owner({{"samples", "0"}}), usage_error);
+TEST(BetweennessOwner, DrawsNoSourcesWhereSomeAreGiven) {
   for (auto const* const drawing : {"samples", "sample_seed"}) {
     EXPECT_EQ(message_of<usage_error>([&] {
                 owner({{"source", "1"}, {drawing, "3"}});
               }),
               "betweenness: samples and sample_seed are for drawn sources: leave out source and sources");
   }
-}
-
-TEST(BetweennessOwner, RefusesWhatItCannotUseBeforeTheWork) {
-  test::test_folder const folder;
-  auto const graph = folder.write("g.el", "0 1\n1 2\n");
-  EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
-  EXPECT_EQ(refusal<usage_error>({{"graph", graph}, {"source", "3"}}),
-            "betweenness: source=3 is no vertex: the graph has vertices 0 to 2");
-  EXPECT_NE(refusal<usage_error>({{"graph", graph}, {"out", folder.at("no/such/folder")}}), "");
-  EXPECT_NE(refusal<input_error>({{"graph", graph}, {"sources", folder.write("list", "3\n")}}), "");
-  // A wrong source is told with the memory, before any is taken.
-  EXPECT_NE(message_of<usage_error>([] { owner({{"kronecker", "5"}, {"source", "32"}})->needs({}); }), "");
 }
 
 TEST(BetweennessOwner, NeedsGrowWithTheSources) {

@@ -6,65 +6,58 @@
 #include <lull/graph/bfs/bfs_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/graph_owner.hpp>
 #include <lull/tests/graph/one_reading.hpp>
-#include <lull/tests/graph/owner_calls.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <utility>
 
 namespace lull {
 namespace {
 
-using namespace std::chrono_literals;
 using test::figure;
+using test::graph_owner;
 using test::lines_of;
-using test::message_of;
 using test::on_threads;
+using test::search_owner;
 using test::settings;
 using lines = std::vector<std::string>;
 
 std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(bfs_entry(), given); }
 
-/// The message of what `prepare` throws, or nothing.
-template <class Error>
-std::string refusal(settings const& given) {
-  return test::refusal_of<Error>(bfs_entry(), given);
-}
-
 std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
   return test::run_owner(side, bfs_entry(), given);
 }
 
-TEST(BfsOwner, ItsTableOfOptionsIsSound) {
-  task_entry const entry = bfs_entry();
-  EXPECT_EQ(entry.name, "bfs");
-  EXPECT_NO_THROW(check_options(entry.options));
-  option_values values{entry.options};
-  auto const single = entry.type(values);
-  EXPECT_TRUE(single.threads);
-  values.set("at_once", "64");
-  EXPECT_TRUE(entry.type(values).threads);
-  EXPECT_NE(entry.type(values).threads.resident, single.threads.resident);
-}
+test::owner_facts const facts{
+    .name = "bfs",
+    .entry = bfs_entry,
+    .small = {{"kronecker", "12"}, {"grain", "3"}},
+    .wrong = {test::wrong("labels", 8, std::uint64_t{1} << 32 | 4000)},
+    .refused = {{{"kronecker", "5"}, {"uniform", "5"}},
+                {{"seed", "5"}},
+                {{"source", "-1"}},
+                {{"source", "1"}, {"at_once", "2"}},
+                {{"at_once", "64"}},
+                {{"sources", "list"}, {"at_once", "0"}},
+                {{"sources", "list"}, {"at_once", "65"}},
+                {{"sources", "list"}, {"at_once", "many"}}},
+    .check = [](task_owner const& owner, lines const& said, lines const& depths, std::string const& path) {
+      ASSERT_EQ(said.size(), 2U);
+      EXPECT_EQ(said[1], "depths and parents: " + path);
+      auto const reached = std::count_if(depths.begin(), depths.end(),
+                                         [](std::string const& line) { return !line.ends_with("\t-1\t-1"); });
+      EXPECT_EQ(figure(owner, "reached"), static_cast<double>(reached));
+      EXPECT_GT(reached, 1);
+    }};
+INSTANTIATE_TEST_SUITE_P(bfs, graph_owner, testing::Values(facts));
+INSTANTIATE_TEST_SUITE_P(bfs, search_owner, testing::Values(facts));
 
-TEST(BfsOwner, SearchesTheShippedPackages) {
-  test::test_folder const folder;
-  runtime side{on_threads()};
-  auto const packages = run(side, {{"out", folder.at("depths.tsv")}});
-  auto const said = packages->write();
-  ASSERT_EQ(said.size(), 2U);
-  EXPECT_EQ(said[1], "depths and parents: " + folder.at("depths.tsv"));
-  auto const first = lines_of(folder.at("depths.tsv"));
-  ASSERT_EQ(first.size(), 63666U);
-  EXPECT_GT(figure(*packages, "reached"), 1);
-  EXPECT_EQ(figure(*packages, "reached"),
-            static_cast<double>(std::count_if(first.begin(), first.end(),
-                                              [](std::string const& line) { return !line.ends_with("\t-1\t-1"); })));
-  packages->reset();
-  EXPECT_FALSE(packages->verify().ok) << "nothing was run";
-  EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
-  EXPECT_TRUE(packages->verify().ok);
-  EXPECT_EQ(packages->write(), said);
-  EXPECT_EQ(lines_of(folder.at("depths.tsv")), first);
+TEST(BfsOwner, HasATypeForSearchesAtOnce) {
+  task_entry const entry = bfs_entry();
+  option_values values{entry.options};
+  auto const single = entry.type(values).threads;
+  EXPECT_NO_THROW(values.set("at_once", "64"));
+  EXPECT_TRUE(entry.type(values).threads);
+  EXPECT_NE(entry.type(values).threads.resident, single.resident);
+  EXPECT_NO_THROW(owner({{"sources", "list"}, {"at_once", "64"}}));
 }
 
 TEST(BfsOwner, WritesDepthsAndParents) {
@@ -109,6 +102,7 @@ TEST(BfsOwner, SearchesFromTheVerticesOfAListAtOnce) {
   given.back().second = folder.at("together.tsv");
   given.emplace_back("at_once", "64");
   auto const together = run(side, given);
+  EXPECT_GT(figure(*single, "levels_pulled"), 0);
   EXPECT_EQ(together->verify().message, single->verify().message);
   EXPECT_EQ(together->write().size(), 2U);
   EXPECT_EQ(lines_of(folder.at("together.tsv")), lines_of(folder.at("single.tsv")));
@@ -120,46 +114,6 @@ TEST(BfsOwner, SearchesFromTheVerticesOfAListAtOnce) {
             figure(*single, "levels_pushed") + figure(*single, "levels_pulled"));
   together->reset();
   EXPECT_EQ(together->verify().message, "the run has not ended: 0 of 70 searches are done");
-}
-
-TEST(BfsOwner, AVerdictIsOnWhatTheArraysHold) {
-  runtime side{on_threads()};
-  auto const task = run(side, {{"kronecker", "12"}, {"grain", "3"}});
-  EXPECT_EQ(task->describe().grain, 3U);
-  EXPECT_GT(figure(*task, "levels_pulled"), 0);
-  auto const arrays = task->arrays();
-  auto const labels =
-      std::find_if(arrays.begin(), arrays.end(), [](auto const& one) { return one.array.name == "labels"; });
-  ASSERT_NE(labels, arrays.end());
-  std::uint64_t const wrong = std::uint64_t{1} << 32 | 4000;
-  executor_of(side).write(labels->memory, &wrong, sizeof wrong);
-  EXPECT_FALSE(task->verify().ok);
-}
-
-TEST(BfsOwner, RefusesWhatExcludesEachOther) {
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"uniform", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"seed", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"source", "-1"}}), usage_error);
-  EXPECT_THROW(owner({{"source", "1"}, {"sources", "list"}}), usage_error);
-  EXPECT_THROW(owner({{"source", "1"}, {"at_once", "2"}}), usage_error);
-  EXPECT_THROW(owner({{"at_once", "64"}}), usage_error);
-  for (char const* width : {"0", "65", "many"}) {
-    EXPECT_THROW(owner({{"sources", "list"}, {"at_once", width}}), usage_error) << width;
-  }
-  EXPECT_NO_THROW(owner({{"sources", "list"}, {"at_once", "64"}}));
-}
-
-TEST(BfsOwner, RefusesWhatItCannotUseBeforeTheWork) {
-  test::test_folder const folder;
-  auto const graph = folder.write("g.el", "0 1\n1 2\n");
-  EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
-  EXPECT_EQ(refusal<usage_error>({{"graph", graph}, {"source", "3"}}),
-            "bfs: source=3 is no vertex: the graph has vertices 0 to 2");
-  auto const list = folder.write("list", "0\n3\n");
-  EXPECT_NE(refusal<input_error>({{"graph", graph}, {"sources", list}}).find("list:2: vertex 3"), std::string::npos);
-  EXPECT_NE(refusal<usage_error>({{"graph", graph}, {"out", folder.at("no/such/folder")}}), "");
-  // A wrong source is told with the memory, before any is taken.
-  EXPECT_NE(message_of<usage_error>([] { owner({{"kronecker", "5"}, {"source", "32"}})->needs({}); }), "");
 }
 
 TEST(BfsOwner, NeedsGrowWithTheSources) {

@@ -4,75 +4,55 @@
 
 #include <chrono>
 #include <memory>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <lull/graph/components/components_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
-#include <lull/tests/graph/owner_calls.hpp>
+#include <lull/tests/graph/graph_owner.hpp>
 #include <lull/tests/graph/run_in_bubbles.hpp>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
+using test::graph_owner;
 using test::lines_of;
 using test::on_threads;
 using test::settings;
+using lines = std::vector<std::string>;
 
 std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(components_entry(), given); }
 
-/// The message of what `prepare` throws, or nothing.
-template <class Error>
-std::string refusal(settings const& given) {
-  return test::refusal_of<Error>(components_entry(), given);
-}
+test::owner_facts const facts{
+    .name = "components",
+    .entry = components_entry,
+    .small = {{"uniform", "6"}, {"grain", "3"}},
+    .wrong = {test::wrong("label", 4, 3)},
+    .refused = {{{"kronecker", "5"}, {"uniform", "5"}},
+                {{"kronecker", "5"}, {"graph", "a.el"}},
+                {{"seed", "5"}},
+                {{"grain", "0"}},
+                {{"top", "1001"}}},
+    .shipped = {{"top", "2"}},
+    .check = [](task_owner const& owner, lines const& said, lines const& labels, std::string const& path) {
+      ASSERT_EQ(said.size(), 5U);
+      ASSERT_EQ(owner.figures().size(), 2U);
+      auto const number = [&](char const* name) {
+        return std::to_string(static_cast<std::uint64_t>(test::figure(owner, name)));
+      };
+      EXPECT_EQ(said[0], number("components") + " components, the largest of " + number("largest_vertices") +
+                             " of 63666 vertices");
+      EXPECT_EQ(said[1], "labels: " + path);
+      EXPECT_EQ(said[2], "largest components:");
+      EXPECT_TRUE(said[3].starts_with("   1  " + number("largest_vertices") + " vertices, the lowest is ")) << said[3];
+      auto const found = test::column_of<std::uint64_t>(labels);
+      for (std::size_t vertex = 0; vertex < found.size(); ++vertex) ASSERT_LE(found[vertex], vertex);
+    }};
+INSTANTIATE_TEST_SUITE_P(components, graph_owner, testing::Values(facts));
 
-TEST(ComponentsOwner, ItsTableOfOptionsIsSound) {
-  task_entry const entry = components_entry();
-  EXPECT_EQ(entry.name, "components");
-  EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
-}
-
-TEST(ComponentsOwner, FindsThoseOfTheShippedPackages) {
-  test::test_folder const folder;
-  runtime side{on_threads()};
-  auto const packages = owner({{"out", folder.at("labels.tsv")}, {"top", "2"}});
-  packages->prepare(executor_of(side));
-  EXPECT_FALSE(packages->verify().ok) << "before the run";
-  std::vector<std::vector<std::string>> runs;
-  for (int run = 0; run < 2; ++run) {
-    EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
-    auto const verdict = packages->verify();
-    EXPECT_TRUE(verdict.ok) << verdict.message;
-    auto const said = packages->write();
-    ASSERT_EQ(said.size(), 5U);
-    auto const figures = packages->figures();
-    ASSERT_EQ(figures.size(), 2U);
-    EXPECT_EQ(figures[0].name, "components");
-    EXPECT_EQ(figures[1].name, "largest_vertices");
-    auto const number = [](double value) { return std::to_string(static_cast<std::uint64_t>(value)); };
-    EXPECT_EQ(said[0], number(figures[0].value) + " components, the largest of " + number(figures[1].value) +
-                           " of 63666 vertices");
-    EXPECT_EQ(said[1], "labels: " + folder.at("labels.tsv"));
-    EXPECT_EQ(said[2], "largest components:");
-    EXPECT_TRUE(said[3].starts_with("   1  " + number(figures[1].value) + " vertices, the lowest is ")) << said[3];
-    runs.push_back(lines_of(folder.at("labels.tsv")));
-    packages->reset();
-  }
-  EXPECT_EQ(runs[0], runs[1]);
-  ASSERT_EQ(runs[0].size(), 63666U);
-  for (std::size_t vertex = 0; vertex < runs[0].size(); ++vertex) {
-    std::istringstream line{runs[0][vertex]};
-    std::size_t id = 0;
-    std::size_t label = 0;
-    ASSERT_TRUE(line >> id >> label && line.eof() && id == vertex && label <= vertex) << runs[0][vertex];
-  }
-}
+TEST(ComponentsOwner, TakesASeedWithAGeneratedGraph) { EXPECT_NO_THROW(owner({{"seed", "5"}, {"uniform", "5"}})); }
 
 TEST(ComponentsOwner, ListsTheLargestAndWritesAllLabels) {
   test::test_folder const folder;
@@ -126,35 +106,6 @@ TEST(ComponentsOwner, EdgesFromFilesGoBothWays) {
   }
   EXPECT_EQ(said[0], said[1]);
   EXPECT_EQ(said[0].front(), "3 components, the largest of 1000 of 3000 vertices");
-}
-
-TEST(ComponentsOwner, AVerdictIsOnWhatTheArraysHold) {
-  runtime side{on_threads()};
-  auto const task = owner({{"uniform", "6"}});
-  task->prepare(executor_of(side));
-  EXPECT_FALSE(task->verify().ok) << "labels of zero are right by chance, but the run is not over";
-  EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
-  EXPECT_TRUE(task->verify().ok) << task->verify().message;
-  std::uint32_t const wrong = 3;
-  executor_of(side).write(task->arrays().front().memory, &wrong, sizeof wrong);
-  EXPECT_FALSE(task->verify().ok);
-}
-
-TEST(ComponentsOwner, RefusesWhatExcludesEachOther) {
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"uniform", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"graph", "a.el"}}), usage_error);
-  EXPECT_THROW(owner({{"seed", "5"}}), usage_error);
-  EXPECT_NO_THROW(owner({{"seed", "5"}, {"uniform", "5"}}));
-  EXPECT_THROW(owner({{"grain", "0"}}), usage_error);
-  EXPECT_THROW(owner({{"top", "1001"}}), usage_error);
-}
-
-TEST(ComponentsOwner, RefusesFilesItCannotUseBeforeTheWork) {
-  test::test_folder const folder;
-  auto const graph = folder.write("g.el", "0 1\n1 2\n");
-  EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
-  EXPECT_NE(refusal<usage_error>({{"graph", graph}, {"out", folder.at("no/such/folder")}}).find("components: out="),
-            std::string::npos);
 }
 
 TEST(ComponentsOwner, SaysWhatItTakesOfMemory) {

@@ -7,70 +7,42 @@
 #include <lull/graph/kcore/kcore_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
-#include <lull/tests/graph/owner_calls.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <sstream>
-#include <utility>
+#include <lull/tests/graph/graph_owner.hpp>
 
 namespace lull {
 namespace {
 
-using namespace std::chrono_literals;
 using test::figure;
+using test::graph_owner;
 using test::lines_of;
 using test::on_threads;
 using test::settings;
 using lines = std::vector<std::string>;
 
-std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(kcore_entry(), given); }
-
-/// The message of what `prepare` throws, or nothing.
-template <class Error>
-std::string refusal(settings const& given) {
-  return test::refusal_of<Error>(kcore_entry(), given);
-}
-
 std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
   return test::run_owner(side, kcore_entry(), given);
 }
 
-TEST(KcoreOwner, ItsTableOfOptionsIsSound) {
-  task_entry const entry = kcore_entry();
-  EXPECT_EQ(entry.name, "kcore");
-  EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
-}
-
-TEST(KcoreOwner, FindsThoseOfTheShippedPackages) {
-  test::test_folder const folder;
-  auto const out = folder.at("cores.tsv");
-  runtime side{on_threads()};
-  auto const packages = run(side, {{"out", out}});
-  auto const said = packages->write();
-  ASSERT_EQ(said.size(), 3U);
-  EXPECT_EQ(said[2], "core numbers: " + out);
-  auto const first = lines_of(out);
-  ASSERT_EQ(first.size(), 63666U);
-  std::uint64_t largest = 0;
-  std::uint64_t of_it = 0;
-  for (std::size_t vertex = 0; vertex < first.size(); ++vertex) {
-    std::istringstream line{first[vertex]};
-    std::size_t id = 0;
-    std::uint64_t core = 0;
-    ASSERT_TRUE(line >> id >> core && line.eof() && id == vertex) << first[vertex];
-    if (core > largest) of_it = 0;
-    largest = std::max(largest, core);
-    if (core == largest) ++of_it;
-  }
-  EXPECT_EQ(figure(*packages, "degeneracy"), static_cast<double>(largest));
-  EXPECT_EQ(figure(*packages, "innermost_vertices"), static_cast<double>(of_it));
-  packages->reset();
-  EXPECT_FALSE(packages->verify().ok) << "nothing was run";
-  EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
-  EXPECT_TRUE(packages->verify().ok);
-  EXPECT_EQ(packages->write(), said);
-  EXPECT_EQ(lines_of(out), first);
-}
+test::owner_facts const facts{
+    .name = "kcore",
+    .entry = kcore_entry,
+    .small = {{"kronecker", "10"}, {"seed", "4"}, {"grain", "3"}},
+    // Its first vertex is that of the highest degree.
+    .wrong = {{"core", 4,
+               [](std::uint64_t core) {
+                 return std::vector<std::uint64_t>{core - 1, core + 1, 0, ~0ULL};
+               }}},
+    .refused = {{{"kronecker", "5"}, {"uniform", "5"}}, {{"seed", "5"}}, {{"grain", "0"}}, {{"kronecker", "28"}}},
+    .check = [](task_owner const& owner, lines const& said, lines const& cores, std::string const& path) {
+      ASSERT_EQ(said.size(), 3U);
+      EXPECT_EQ(said[2], "core numbers: " + path);
+      auto const found = test::column_of<std::uint64_t>(cores);
+      std::uint64_t const largest = *std::max_element(found.begin(), found.end());
+      EXPECT_EQ(figure(owner, "degeneracy"), static_cast<double>(largest));
+      EXPECT_EQ(figure(owner, "innermost_vertices"),
+                static_cast<double>(std::count(found.begin(), found.end(), largest)));
+    }};
+INSTANTIATE_TEST_SUITE_P(kcore, graph_owner, testing::Values(facts));
 
 /// A triangle 1, 2, 4 with a tail to 3 and 0, one edge in both directions, one twice; 5 with itself, 6 in no edge.
 TEST(KcoreOwner, WritesCoreNumbers) {
@@ -99,32 +71,6 @@ TEST(KcoreOwner, AGraphWithoutEdgesHasCoreNumber0) {
   auto const task = run(side, {{"graph", folder.write("g.el", "0 0\n")}});
   EXPECT_EQ(task->write(), (lines{"largest core number (degeneracy): 0, of 1 vertex among 1 and 0 undirected edges",
                                   "0 core numbers above 0, found in 0 waves"}));
-}
-
-TEST(KcoreOwner, AVerdictIsOnWhatTheArraysHold) {
-  runtime side{on_threads()};
-  auto const task = run(side, {{"kronecker", "10"}, {"seed", "4"}});
-  for (auto const& array : task->arrays()) {
-    if (array.array.name != "core") continue;
-    std::int32_t core = 0;  // of the vertex of the highest degree
-    executor_of(side).read(&core, array.memory, sizeof core);
-    for (std::int32_t const wrong : {core - 1, core + 1, 0, -1}) {
-      executor_of(side).write(array.memory, &wrong, sizeof wrong);
-      EXPECT_FALSE(task->verify().ok) << wrong;
-    }
-    executor_of(side).write(array.memory, &core, sizeof core);
-    EXPECT_TRUE(task->verify().ok);
-  }
-}
-
-TEST(KcoreOwner, RefusesWhatItCannotUseBeforeTheWork) {
-  test::test_folder const folder;
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"uniform", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"seed", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"grain", "0"}}), usage_error);
-  EXPECT_THROW(owner({{"kronecker", "28"}}), usage_error);
-  EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
-  EXPECT_NE(refusal<usage_error>({{"uniform", "5"}, {"out", folder.at("no/such/folder")}}), "");
 }
 
 }  // namespace

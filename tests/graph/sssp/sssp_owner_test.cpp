@@ -7,8 +7,8 @@
 #include <lull/graph/sssp/verify_sssp.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/graph/graph_owner.hpp>
 #include <lull/tests/graph/one_reading.hpp>
-#include <lull/tests/graph/owner_calls.hpp>
 #include <lull/tests/graph/run_in_bubbles.hpp>
 
 namespace lull {
@@ -16,30 +16,39 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::figure;
+using test::graph_owner;
 using test::lines_of;
-using test::message_of;
 using test::on_threads;
+using test::search_owner;
 using test::settings;
 using lines = std::vector<std::string>;
 
 std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(sssp_entry(), given); }
 
-/// The message of what `prepare` throws, or nothing.
-template <class Error>
-std::string refusal(settings const& given) {
-  return test::refusal_of<Error>(sssp_entry(), given);
-}
-
 std::unique_ptr<task_owner> run(runtime& side, settings const& given) {
   return test::run_owner(side, sssp_entry(), given);
 }
 
-TEST(SsspOwner, ItsTableOfOptionsIsSound) {
-  task_entry const entry = sssp_entry();
-  EXPECT_EQ(entry.name, "sssp");
-  EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
-}
+test::owner_facts const facts{
+    .name = "sssp",
+    .entry = sssp_entry,
+    .small = {{"kronecker", "10"}, {"grain", "3"}},
+    .wrong = {test::wrong("distances", 4, 3)},
+    .refused = {{{"kronecker", "5"}, {"grid", "5"}},
+                {{"grid", "5"}, {"seed", "5"}},
+                {{"grid", "1"}},
+                {{"delta", "0"}},
+                {{"max_weight", "16777217"}}},
+    .check = [](task_owner const& owner, lines const& said, lines const& distances, std::string const& path) {
+      ASSERT_EQ(said.size(), 2U);
+      EXPECT_EQ(said[1], "distances and parents: " + path);
+      auto const reached = std::count_if(distances.begin(), distances.end(),
+                                         [](std::string const& line) { return !line.ends_with("\tinf\t-1"); });
+      EXPECT_EQ(figure(owner, "reached"), static_cast<double>(reached));
+      EXPECT_GT(reached, 1);
+    }};
+INSTANTIATE_TEST_SUITE_P(sssp, graph_owner, testing::Values(facts));
+INSTANTIATE_TEST_SUITE_P(sssp, search_owner, testing::Values(facts));
 
 TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
   std::string text;
@@ -56,27 +65,6 @@ TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
   EXPECT_NE(far->verify().message.find("does not hold"), std::string::npos);
   EXPECT_NE(message_of<limit_error>([&] { far->write(); }).find("4294967295 or farther"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder.at("none.tsv")));
-}
-
-TEST(SsspOwner, SearchesTheShippedPackages) {
-  test::test_folder const folder;
-  runtime side{on_threads()};
-  auto const packages = run(side, {{"out", folder.at("distances.tsv")}});
-  auto const said = packages->write();
-  ASSERT_EQ(said.size(), 2U);
-  EXPECT_EQ(said[1], "distances and parents: " + folder.at("distances.tsv"));
-  auto const first = lines_of(folder.at("distances.tsv"));
-  ASSERT_EQ(first.size(), 63666U);
-  EXPECT_GT(figure(*packages, "reached"), 1);
-  EXPECT_EQ(figure(*packages, "reached"),
-            static_cast<double>(std::count_if(first.begin(), first.end(),
-                                              [](std::string const& line) { return !line.ends_with("\tinf\t-1"); })));
-  packages->reset();
-  EXPECT_FALSE(packages->verify().ok) << "nothing was run";
-  EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
-  EXPECT_TRUE(packages->verify().ok);
-  EXPECT_EQ(packages->write(), said);
-  EXPECT_EQ(lines_of(folder.at("distances.tsv")), first);
 }
 
 TEST(SsspOwner, WritesDistancesAndParents) {
@@ -121,39 +109,14 @@ TEST(SsspOwner, DrawsWeightsWhereThereAreNone) {
   EXPECT_EQ(figure(*run(side, {{"grid", "9"}, {"delta", "0.1"}, {"grain", "3"}}), "distance"), one);
 }
 
-TEST(SsspOwner, AVerdictIsOnWhatTheArraysHold) {
-  runtime side{on_threads()};
-  auto const task = run(side, {{"kronecker", "10"}, {"grain", "3"}});
-  EXPECT_EQ(task->describe().grain, 3U);
-  auto const arrays = task->arrays();
-  std::uint64_t const wrong = 3;
-  executor_of(side).write(arrays.front().memory, &wrong, sizeof wrong);
-  EXPECT_FALSE(task->verify().ok);
-}
-
-TEST(SsspOwner, RefusesWhatExcludesEachOther) {
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"grid", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"grid", "5"}, {"seed", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"grid", "1"}}), usage_error);
-  EXPECT_THROW(owner({{"delta", "0"}}), usage_error);
-  EXPECT_THROW(owner({{"max_weight", "16777217"}}), usage_error);
-  EXPECT_THROW(owner({{"source", "1"}, {"sources", "list"}}), usage_error);
-}
-
-TEST(SsspOwner, RefusesWhatItCannotUseBeforeTheWork) {
+TEST(SsspOwner, RefusesWeightsThatItCannotUseBeforeTheWork) {
   test::test_folder const folder;
   auto const graph = folder.write("g.wel", "0 1 1\n1 2 -1\n");
-  EXPECT_NE(refusal<input_error>({{"graph", folder.at("none.el")}}), "");
-  EXPECT_EQ(refusal<input_error>({{"graph", graph}}),
+  EXPECT_EQ(test::refusal_of<input_error>(sssp_entry(), {{"graph", graph}}),
             graph + ": the edge from vertex 1 to 2 weighs -1.000000: a weight must be from 0 to 2^96");
   auto const right = folder.write("right.wel", "0 1 1\n1 2 1\n");
-  EXPECT_EQ(refusal<usage_error>({{"graph", right}, {"max_weight", "3"}}),
+  EXPECT_EQ(test::refusal_of<usage_error>(sssp_entry(), {{"graph", right}, {"max_weight", "3"}}),
             "sssp: " + right + " has weights: leave out max_weight and weight_seed, which are for drawn ones");
-  EXPECT_EQ(refusal<usage_error>({{"graph", right}, {"source", "3"}}),
-            "sssp: source=3 is no vertex: the graph has vertices 0 to 2");
-  EXPECT_NE(refusal<usage_error>({{"graph", right}, {"out", folder.at("no/such/folder")}}), "");
-  // A wrong source is told with the memory, before any is taken.
-  EXPECT_NE(message_of<usage_error>([] { owner({{"kronecker", "5"}, {"source", "32"}})->needs({}); }), "");
 }
 
 TEST(SsspOwner, NeedsGrowWithTheSources) {

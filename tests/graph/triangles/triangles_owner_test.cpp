@@ -6,66 +6,46 @@
 #include <lull/graph/triangles/triangles_owner.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
-#include <lull/tests/graph/owner_calls.hpp>
+#include <lull/tests/graph/graph_owner.hpp>
 #include <lull/tests/graph/run_in_bubbles.hpp>
 #include <numeric>
-#include <sstream>
-#include <utility>
 
 namespace lull {
 namespace {
 
 using namespace std::chrono_literals;
-using test::lines_of;
+using test::graph_owner;
 using test::on_threads;
 using test::settings;
+using lines = std::vector<std::string>;
 
 std::unique_ptr<task_owner> owner(settings const& given) { return test::owner_of(triangles_entry(), given); }
 
-TEST(TrianglesOwner, ItsTableOfOptionsIsSound) {
-  task_entry const entry = triangles_entry();
-  EXPECT_EQ(entry.name, "triangles");
-  EXPECT_NO_THROW(check_options(entry.options));
-  EXPECT_TRUE(entry.type(option_values{entry.options}).threads);
-}
+std::vector<std::uint64_t> one_more(std::uint64_t right) { return {right + 1}; }
 
-TEST(TrianglesOwner, CountsThoseOfTheShippedPackages) {
-  test::test_folder const folder;
-  runtime side{on_threads()};
-  auto const packages = owner({{"out", folder.at("counts.tsv")}, {"top", "2"}});
-  packages->prepare(executor_of(side));
-  EXPECT_FALSE(packages->verify().ok) << "before the run";
-  for (int run = 0; run < 2; ++run) {
-    EXPECT_GT(test::run_in_bubbles(side, packages->describe(), 300us), 0U);
-    auto const verdict = packages->verify();
-    EXPECT_TRUE(verdict.ok) << verdict.message;
-    auto const said = packages->write();
-    ASSERT_EQ(said.size(), 6U);
-    EXPECT_EQ(said[0], "401985 triangles among 63666 vertices and 248270 undirected edges");
-    EXPECT_TRUE(said[1].starts_with("transitivity: 0.00")) << said[1];
-    EXPECT_EQ(said[2], "triangles of each vertex: " + folder.at("counts.tsv"));
-    EXPECT_EQ(said[3], "vertices in most triangles, of 63666:");
-    EXPECT_TRUE(said[4].starts_with("   1  105946  vertex ")) << said[4];
-    auto const figures = packages->figures();
-    ASSERT_EQ(figures.size(), 3U);
-    EXPECT_EQ(figures[0].name, "triangles");
-    EXPECT_EQ(figures[0].value, 401985);
-    EXPECT_NEAR(figures[2].value, 3 * figures[0].value / figures[1].value, 1e-12);
-    packages->reset();
-  }
-  auto const counts = lines_of(folder.at("counts.tsv"));
-  ASSERT_EQ(counts.size(), 63666U);
-  std::uint64_t sum = 0;
-  for (std::size_t vertex = 0; vertex < counts.size(); ++vertex) {
-    std::istringstream line{counts[vertex]};
-    std::size_t id = 0;
-    std::uint64_t count = 0;
-    ASSERT_TRUE(line >> id >> count && line.eof() && id == vertex) << counts[vertex];
-    ASSERT_EQ(counts[vertex], std::to_string(id) + '\t' + std::to_string(count));
-    sum += count;
-  }
-  EXPECT_EQ(sum, 3 * 401985U);
-}
+test::owner_facts const facts{
+    .name = "triangles",
+    .entry = triangles_entry,
+    .small = {{"kronecker", "6"}, {"grain", "3"}},
+    .wrong = {{"counts", 8, one_more}, {"total", 8, one_more}},
+    .refused = {{{"kronecker", "5"}, {"uniform", "5"}}, {{"seed", "5"}}, {{"top", "1001"}}},
+    .shipped = {{"top", "2"}},
+    .check = [](task_owner const& owner, lines const& said, lines const& counts, std::string const& path) {
+      ASSERT_EQ(said.size(), 6U);
+      EXPECT_EQ(said[0], "401985 triangles among 63666 vertices and 248270 undirected edges");
+      EXPECT_TRUE(said[1].starts_with("transitivity: 0.00")) << said[1];
+      EXPECT_EQ(said[2], "triangles of each vertex: " + path);
+      EXPECT_EQ(said[3], "vertices in most triangles, of 63666:");
+      EXPECT_TRUE(said[4].starts_with("   1  105946  vertex ")) << said[4];
+      auto const figures = owner.figures();
+      ASSERT_EQ(figures.size(), 3U);
+      EXPECT_EQ(figures[0].name, "triangles");
+      EXPECT_EQ(figures[0].value, 401985);
+      EXPECT_NEAR(figures[2].value, 3 * figures[0].value / figures[1].value, 1e-12);
+      auto const found = test::column_of<std::uint64_t>(counts);
+      EXPECT_EQ(std::accumulate(found.begin(), found.end(), std::uint64_t{0}), 3 * 401985U);
+    }};
+INSTANTIATE_TEST_SUITE_P(triangles, graph_owner, testing::Values(facts));
 
 TEST(TrianglesOwner, EdgesOfAFileAreUndirected) {
   test::test_folder const folder;
@@ -97,23 +77,6 @@ TEST(TrianglesOwner, AGraphWithoutEdgesHasNone) {
   EXPECT_EQ(task->figures()[2].value, 0);
 }
 
-TEST(TrianglesOwner, AVerdictIsOnWhatTheArraysHold) {
-  runtime side{on_threads()};
-  auto const task = owner({{"kronecker", "6"}});
-  task->prepare(executor_of(side));
-  EXPECT_GT(test::run_in_bubbles(side, task->describe(), 300us), 0U);
-  ASSERT_TRUE(task->verify().ok);
-  for (auto const& one : task->arrays()) {
-    std::uint64_t right = 0;
-    executor_of(side).read(&right, one.memory, sizeof right);
-    std::uint64_t const wrong = right + 1;
-    executor_of(side).write(one.memory, &wrong, sizeof wrong);
-    EXPECT_FALSE(task->verify().ok) << one.array.name;
-    executor_of(side).write(one.memory, &right, sizeof right);
-  }
-  EXPECT_TRUE(task->verify().ok);
-}
-
 TEST(TrianglesOwner, NeedsAsMuchAsItTakes) {
   for (settings const& given : {settings{{"kronecker", "14"}}, {{"uniform", "14"}}, {}}) {
     auto const need = owner(given)->needs(executor_kind::threads);
@@ -121,16 +84,6 @@ TEST(TrianglesOwner, NeedsAsMuchAsItTakes) {
     auto const task = owner(given);
     EXPECT_NO_THROW(task->prepare(*executor));
   }
-}
-
-TEST(TrianglesOwner, RefusesBeforeTheWork) {
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"uniform", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"seed", "5"}}), usage_error);
-  EXPECT_THROW(owner({{"top", "1001"}}), usage_error);
-  test::test_folder const folder;
-  auto const executor = make_executor({.kind = executor_kind::threads});
-  EXPECT_THROW(owner({{"graph", folder.at("none.el")}})->prepare(*executor), input_error);
-  EXPECT_THROW(owner({{"kronecker", "5"}, {"out", folder.at("no/such/folder")}})->prepare(*executor), usage_error);
 }
 
 }  // namespace
