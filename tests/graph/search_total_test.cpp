@@ -15,7 +15,7 @@
 #include <lull/host/array.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/solo/solo_run.hpp>
-#include <lull/tests/graph/bfs/bfs_run.hpp>
+#include <lull/tests/support/threads_job.hpp>
 #include <memory>
 #include <span>
 #include <utility>
@@ -35,7 +35,7 @@ class search_totals : public testing::Test {
   /// Runs the searches, and then takes back how many are done; `take_back` changes the progress.
   template <class Arrays>
   void expect_total_of_the_done(Arrays const& arrays, auto const& take_back, search_total const& expected) {
-    ASSERT_TRUE(run_to_end(test::job_of(arrays.task()), *executor_).finished);
+    ASSERT_TRUE(run_to_end(test::threads_job(arrays.task()), *executor_).finished);
     EXPECT_GT(arrays.total(graph_).reached, expected.reached);
     std::vector<task_array> const written = arrays.written();
     auto const array =
@@ -56,7 +56,7 @@ class search_totals : public testing::Test {
   /// Of the first searches, by breadth.
   search_total by_breadth(std::uint64_t count) {
     bfs_arrays<bfs> const arrays{*executor_, graph_, from_};
-    run_to_end(test::job_of(arrays.task()), *executor_);
+    run_to_end(test::threads_job(arrays.task()), *executor_);
     search_total sum;
     for (std::uint64_t search = 0; search < count; ++search) {
       std::vector<bfs_found> const found = arrays.found(search);

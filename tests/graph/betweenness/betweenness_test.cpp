@@ -4,21 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <lull/graph/betweenness/betweenness_arrays.hpp>
 #include <lull/graph/betweenness/verify_betweenness.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/betweenness/brandes.hpp>
 #include <lull/tests/graph/betweenness/small_betweenness.hpp>
 #include <lull/tests/graph/bfs_graphs.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <lull/tests/graph/stopped.hpp>
-#include <lull/tests/support/threads_job.hpp>
-#include <memory>
+#include <lull/tests/graph/task_on_threads.hpp>
 #include <string>
 #include <vector>
 
@@ -27,25 +22,16 @@ namespace {
 
 using namespace test;
 using sources = std::vector<std::uint32_t>;
-using all_bytes = std::vector<std::vector<unsigned char>>;
 
-constexpr auto phases = static_cast<std::size_t>(betweenness_phase::end);
-
-/// How often phases of each kind ended, and to which stage they came, so that a test knows that it has reached what it
-/// is about.
-struct counted_betweenness : small_betweenness {
-  std::array<std::atomic<std::uint64_t>, phases>* ended;
+/// To which stage its phases came.
+struct counted_stages : small_betweenness {
   std::atomic<std::uint64_t>* stages;
 
   void advance(position at, auto const& team) const noexcept {
-    if (team.rank() == 0) {
-      ++(*ended)[static_cast<std::size_t>(on.progress->phase)];
-      if (on.progress->stage > *stages) *stages = on.progress->stage;
-    }
+    if (team.rank() == 0 && on.progress->stage > *stages) *stages = on.progress->stage;
     small_betweenness::advance(at, team);
   }
 };
-static_assert(side_task<counted_betweenness> && has_advance<counted_betweenness>);
 
 /// A chain of diamonds: each doubles the paths.
 csr diamonds(std::uint32_t count) {
@@ -65,24 +51,6 @@ std::vector<named_graph> few_graphs() {
       {"star", from_rows(star(60))}, {"layers", from_rows(layers({1, 3, 20, 40, 5}))}, {"grid", from_rows(grid(5))}};
 }
 
-template <class Task>
-job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made = threads_job(task);
-  made.name = "betweenness";
-  made.grain = grain;
-  return made;
-}
-
-/// All bytes of what a run wrote.
-all_bytes bytes_of(executor& executor, std::vector<task_array> const& arrays) {
-  all_bytes all;
-  for (auto const& one : arrays) {
-    all.emplace_back(one.array.bytes());
-    executor.read(all.back().data(), one.memory, all.back().size());
-  }
-  return all;
-}
-
 void expect_near(std::vector<double> const& found, std::vector<double> const& expected, std::string const& name) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
@@ -90,17 +58,8 @@ void expect_near(std::vector<double> const& found, std::vector<double> const& ex
   }
 }
 
-class BetweennessOnThreads : public testing::TestWithParam<int> {
+class BetweennessOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors = 2) const { return machine_of(GetParam(), processors); }
-  static std::unique_ptr<executor> machine_of(int width, int processors = 2) {
-    return make_executor(
-        {.kind = executor_kind::threads, .processors = width == 1 ? processors : 1, .team_width = width});
-  }
-
   std::vector<named_graph> some_graphs(std::uint32_t times) const {
     if (!solo()) return few_graphs();
     auto made = graphs(times);
@@ -112,7 +71,7 @@ class BetweennessOnThreads : public testing::TestWithParam<int> {
   template <class Task>
   static all_bytes plainly(executor& threads, csr const& graph, sources const& from, std::uint32_t grain = 1) {
     betweenness_arrays<Task> const arrays{threads, graph, from};
-    run_plainly(threads, threads_worker<Task>(), job_of(arrays.task(), grain));
+    run_task(threads, arrays.task(), grain);
     return bytes_of(threads, arrays.written());
   }
 
@@ -120,7 +79,7 @@ class BetweennessOnThreads : public testing::TestWithParam<int> {
   std::vector<double> totals(csr const& graph, sources const& from) const {
     auto const threads = executor_for();
     betweenness_arrays<Task> const arrays{*threads, graph, from};
-    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    run_task(*threads, arrays.task());
     EXPECT_EQ(arrays.progress().phase, betweenness_phase::end);
     EXPECT_EQ(arrays.progress().source, from.size());
     return arrays.totals();
@@ -165,11 +124,10 @@ TEST_P(BetweennessOnThreads, DoesAllKindsOfPhasesAndStages) {
   auto const threads = executor_for(1);
   csr const graph = from_rows(star(600));
   betweenness_arrays<small_betweenness> const arrays{*threads, graph, sources{5}};
-  std::array<std::atomic<std::uint64_t>, phases> ended{};
+  phase_counts<betweenness_phase> counts;
   std::atomic<std::uint64_t> stages{0};
-  run_plainly(*threads, threads_worker<counted_betweenness>(),
-              job_of(counted_betweenness{arrays.task(), &ended, &stages}));
-  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(ended[phase], 0U) << phase;
+  run_counted(*threads, counted_stages{arrays.task(), &stages}, counts);
+  counts.expect_all();
   EXPECT_EQ(stages, 4U);  // 600 edges, 150 sums, 37, 9, 2: one part
   expect_near(arrays.totals(), brandes(graph, sources{5}), "star");
 }
@@ -222,9 +180,10 @@ TEST_P(BetweennessOnThreads, GrainBlocksAndTeamsChangeNoBit) {
 }
 
 TEST_P(BetweennessOnThreads, TeamsOfAnySizeGiveTheSameBits) {
+  auto const of_three = make_executor({.kind = executor_kind::threads, .processors = 1, .team_width = 3});
   for (auto const& one : few_graphs()) {
     EXPECT_EQ(plainly<small_betweenness>(*executor_for(), one.graph, {1, 0}),
-              plainly<small_betweenness>(*machine_of(3), one.graph, {1, 0}))
+              plainly<small_betweenness>(*of_three, one.graph, {1, 0}))
         << one.name;
   }
 }
@@ -235,13 +194,10 @@ TEST_P(BetweennessOnThreads, PreemptionChangesNoBit) {
   for (auto const& one : some) {
     sources const from{0, 2, 1};
     auto const expected = plainly<small_betweenness>(*executor_for(), one.graph, from);
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     betweenness_arrays<small_betweenness> arrays{executor_of(side), one.graph, from};
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << one.name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << one.name << ", grain " << grain;
-      arrays.reset();
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected); }, one.name);
   }
 }
 
@@ -250,11 +206,8 @@ TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const threads = executor_for(1);
     betweenness_arrays<small_betweenness> const arrays{*threads, one.graph, from};
-    for (auto const& array : arrays.written()) {
-      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
-      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
-    }
-    run_plainly(*threads, threads_worker<small_betweenness>(), job_of(arrays.task()));
+    test::poison(*threads, arrays.written());
+    run_task(*threads, arrays.task());
     expect_near(arrays.totals(), brandes(one.graph, from), one.name);
   }
 }
@@ -263,7 +216,7 @@ TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
 TEST_P(BetweennessOnThreads, LeavesNothingThatDependsOnTiming) {
   auto const threads = executor_for();
   betweenness_arrays<small_betweenness> const arrays{*threads, generate_kronecker({.scale = 5}), sources{1, 2}};
-  run_plainly(*threads, threads_worker<small_betweenness>(), job_of(arrays.task()));
+  run_task(*threads, arrays.task());
   auto const bytes = bytes_of(*threads, arrays.written());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string const name{arrays.written()[i].array.name};
@@ -273,19 +226,14 @@ TEST_P(BetweennessOnThreads, LeavesNothingThatDependsOnTiming) {
 }
 
 TEST(BetweennessArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
-  try {
-    betweenness_arrays<betweenness>{*small, generate_kronecker({.scale = 10}), sources{3, 4}};
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("1024 vertices and 32768 edges from 2 sources"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
-  }
+  expect_refused_for_memory(
+      [](executor& on) {
+        betweenness_arrays<betweenness>{on, generate_kronecker({.scale = 10}), sources{3, 4}};
+      },
+      "1024 vertices and 32768 edges from 2 sources");
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, BetweennessOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, BetweennessOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

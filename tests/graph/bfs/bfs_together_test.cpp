@@ -3,20 +3,15 @@
 // same bits however they are run.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <lull/graph/bfs/bfs_arrays.hpp>
 #include <lull/graph/bfs/bfs_together_arrays.hpp>
 #include <lull/graph/bfs/verify_bfs.hpp>
 #include <lull/graph/load/generate.hpp>
-#include <lull/host/threads/worker.hpp>
-#include <lull/tests/graph/bfs/bfs_run.hpp>
 #include <lull/tests/graph/bfs/small_bfs.hpp>
 #include <lull/tests/graph/bfs_graphs.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <lull/tests/graph/stopped.hpp>
-#include <memory>
+#include <lull/tests/graph/task_on_threads.hpp>
 #include <string>
 #include <vector>
 
@@ -26,7 +21,6 @@ namespace {
 using test::bytes_of;
 using test::from_rows;
 using test::graphs;
-using test::job_of;
 using test::layers;
 using test::named_graph;
 using test::path;
@@ -34,29 +28,19 @@ using test::star;
 using sources = std::vector<std::uint32_t>;
 using all_found = std::vector<std::vector<bfs_found>>;
 
-constexpr auto phases = static_cast<std::size_t>(bfs_together_phase::end);
-
-/// How often phases of each kind ended, so that a test knows that it has reached what it is about.
-struct phase_counts {
-  std::array<std::atomic<std::uint64_t>, phases> ended{};
+struct phase_counts : test::phase_counts<bfs_together_phase> {
   std::atomic<std::uint64_t> sliced{0};  // levels pushed in slices
-
-  std::uint64_t of(bfs_together_phase phase) const { return ended[static_cast<std::size_t>(phase)]; }
 };
 
-struct counted_bfs : small_bfs_together {
+struct sliced_levels : small_bfs_together {
   phase_counts* counts;
 
   void advance(position at, auto const& team) const noexcept {
-    if (team.rank() == 0) {
-      bfs_together_progress const& now = *on.progress;
-      ++counts->ended[static_cast<std::size_t>(now.phase)];
-      if (now.phase == bfs_together_phase::push && now.slices != 1) ++counts->sliced;
-    }
+    bfs_together_progress const& now = *on.progress;
+    if (team.rank() == 0 && now.phase == bfs_together_phase::push && now.slices != 1) ++counts->sliced;
     small_bfs_together::advance(at, team);
   }
 };
-static_assert(side_task<counted_bfs> && has_advance<counted_bfs>);
 
 /// So many vertices spread over the graph, the first and the last among them; in a small graph, some of them often.
 sources spread(csr const& graph, std::uint32_t count) {
@@ -100,21 +84,14 @@ all_found searched(csr const& graph, sources const& from) {
   return found;
 }
 
-class BfsTogetherOnThreads : public testing::TestWithParam<int> {
+class BfsTogetherOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors = 2) const {
-    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
-  }
-
   /// All that an uninterrupted run wrote, without worker and protocol.
-  std::vector<std::vector<unsigned char>> plainly(csr const& graph, sources const& from, std::uint32_t at_once,
-                                                  std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = executor_for(solo() ? processors : 1);
+  test::all_bytes plainly(csr const& graph, sources const& from, std::uint32_t at_once, std::uint32_t grain = 1,
+                          int processors = 2) const {
+    auto const threads = executor_for(processors);
     bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, from, at_once};
-    test::run_plainly(*threads, threads_worker<small_bfs_together>(), job_of(arrays.task(), grain));
+    test::run_task(*threads, arrays.task(), grain);
     return bytes_of(*threads, arrays.written());
   }
 
@@ -135,9 +112,9 @@ class BfsTogetherOnThreads : public testing::TestWithParam<int> {
 
   template <class Task>
   void expect_equal(named_graph const& one, sources const& from, std::uint32_t at_once, all_found const& single) const {
-    auto const threads = executor_for(solo() ? 2 : 1);
+    auto const threads = executor_for();
     bfs_together_arrays<Task> const arrays{*threads, one.graph, from, at_once};
-    test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    test::run_task(*threads, arrays.task());
     expect_found(arrays, single, one.name + ", " + std::to_string(at_once) + " at once");
   }
   template <class Task>
@@ -149,7 +126,7 @@ class BfsTogetherOnThreads : public testing::TestWithParam<int> {
   void count(csr const& graph, sources const& from, phase_counts& counts) const {
     auto const threads = executor_for(1);
     bfs_together_arrays<small_bfs_together> const arrays{*threads, graph, from, 64};
-    test::run_plainly(*threads, threads_worker<counted_bfs>(), job_of(counted_bfs{arrays.task(), &counts}));
+    test::run_counted(*threads, sliced_levels{arrays.task(), &counts}, counts);
     expect_found(arrays, searched(graph, from), "counted");
   }
 };
@@ -160,7 +137,7 @@ TEST_P(BfsTogetherOnThreads, FindsWhatTheTaskOfSingleSearchesFinds) {
     sources const from = spread(one.graph, 20);
     auto const threads = executor_for(1);
     bfs_arrays<small_bfs> const arrays{*threads, one.graph, from};
-    test::run_plainly(*threads, threads_worker<small_bfs>(), job_of(arrays.task()));
+    test::run_task(*threads, arrays.task());
     all_found single;
     for (std::size_t search = 0; search < from.size(); ++search) single.push_back(arrays.found(search));
     expect_equal<small_bfs_together>(one, from, 64, single);
@@ -206,7 +183,7 @@ TEST_P(BfsTogetherOnThreads, SearchesFromOneVertexManyTimes) {
 TEST_P(BfsTogetherOnThreads, DoesAllKindsOfPhases) {
   phase_counts counts;
   count(from_rows(layers({3, 3, 9, 40, 200, 300, 2, 2, 60, 300})), {0, 1, 2}, counts);
-  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(counts.ended[phase], 0U) << phase;
+  counts.expect_all();
 }
 
 TEST_P(BfsTogetherOnThreads, GoesThroughSmallLevelsAFewAtATime) {
@@ -286,13 +263,10 @@ TEST_P(BfsTogetherOnThreads, PreemptionChangesNoBit) {
   for (auto const& [name, graph] : some) {
     sources const from = spread(graph, 20);
     auto const expected = plainly(graph, from, 15);
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     bfs_together_arrays<small_bfs_together> arrays{executor_of(side), graph, from, 15};
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 11), 3U) << name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
-      arrays.reset();
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected); }, name, 4, 11);
   }
 }
 
@@ -301,33 +275,26 @@ TEST_P(BfsTogetherOnThreads, NeedsNothingOfWhatItsArraysHeld) {
     sources const from = spread(one.graph, 9);
     auto const threads = executor_for(1);
     bfs_together_arrays<small_bfs_together> const arrays{*threads, one.graph, from, 5};
-    for (auto const& array : arrays.written()) {
-      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
-      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
-    }
-    test::run_plainly(*threads, threads_worker<small_bfs_together>(), job_of(arrays.task()));
+    test::poison(*threads, arrays.written());
+    test::run_task(*threads, arrays.task());
     expect_found(arrays, searched(one.graph, from), one.name);
   }
 }
 
 TEST_P(BfsTogetherOnThreads, RefusesWhatItCannotDo) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
   csr const graph = generate_kronecker({.scale = 10});
-  try {
-    bfs_together_arrays<bfs_together> const arrays{*small, graph, sources{3, 4}, 64};
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("1024 vertices and 32768 edges from 2 sources, 64 at once"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
-  }
+  test::expect_refused_for_memory(
+      [&](executor& on) {
+        bfs_together_arrays<bfs_together>{on, graph, sources{3, 4}, 64};
+      },
+      "1024 vertices and 32768 edges from 2 sources, 64 at once");
+  auto const threads = executor_for();
   for (std::uint32_t const at_once : {0U, 65U}) {
-    EXPECT_THROW((bfs_together_arrays<bfs_together>{*small, graph, sources{3}, at_once}), usage_error) << at_once;
+    EXPECT_THROW((bfs_together_arrays<bfs_together>{*threads, graph, sources{3}, at_once}), usage_error) << at_once;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, BfsTogetherOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, BfsTogetherOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
@@ -15,11 +14,8 @@
 #include <lull/graph/components/verify_components.hpp>
 #include <lull/graph/csr/symmetric.hpp>
 #include <lull/graph/load/generate.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <lull/tests/graph/stopped.hpp>
-#include <lull/tests/support/threads_job.hpp>
+#include <lull/tests/graph/task_on_threads.hpp>
 
 namespace lull {
 namespace {
@@ -90,23 +86,8 @@ edge_directions directions_of(csr const& graph) {
   return is_symmetric(graph, 1) ? edge_directions::both : edge_directions::one;
 }
 
-template <class Task>
-job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made = threads_job(task);
-  made.name = "components";
-  made.grain = grain;
-  return made;
-}
-
-class ComponentsOnThreads : public testing::TestWithParam<int> {
+class ComponentsOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors = 2) const {
-    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
-  }
-
   struct result {
     std::vector<std::uint32_t> labels;
     components_progress progress;
@@ -116,11 +97,11 @@ class ComponentsOnThreads : public testing::TestWithParam<int> {
   /// An uninterrupted run, without worker and protocol.
   template <class Task>
   result plainly(csr const& graph, edge_directions directions, std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = executor_for(solo() ? processors : 1);
+    auto const threads = executor_for(processors);
     components_arrays<Task> const arrays{*threads, graph, directions};
     std::atomic<std::uint64_t> phases{0};
     counted<Task> const task{arrays.task(), &phases};
-    run_plainly(*threads, threads_worker<counted<Task>>(), job_of(task, grain));
+    run_task(*threads, task, grain);
     return {arrays.labels(), arrays.progress(), phases};
   }
 
@@ -233,14 +214,11 @@ TEST_P(ComponentsOnThreads, PreemptionChangesNoBit) {
   for (auto const& [name, graph] : some) {
     edge_directions const said = directions_of(graph);
     auto const expected = plainly<small_components>(graph, said).labels;
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     components_arrays<small_components> arrays{executor_of(side), graph, said};
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 1U) << name << ": too few preemptions";
-      EXPECT_EQ(arrays.labels(), expected) << name << ", grain " << grain;
-      arrays.reset();
-      for (std::uint32_t const label : arrays.labels()) ASSERT_EQ(label, 0U);
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(arrays.labels(), expected); }, name, 2);
+    for (std::uint32_t const label : arrays.labels()) ASSERT_EQ(label, 0U);
   }
 }
 
@@ -257,7 +235,7 @@ struct counted_hooks : small_components {
 TEST_P(ComponentsOnThreads, EachTrialBeginsAtTheStart) {
   csr const graph = graph_of(900, cliques_of(45, 20), mirror::all);
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
-  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  runtime side{in_bubbles()};
   components_arrays<small_components> arrays{executor_of(side), graph, edge_directions::both, 3};
   for (int turn = 0; turn < 2; ++turn) {
     std::atomic<std::uint32_t> hooks{0};
@@ -274,26 +252,20 @@ TEST_P(ComponentsOnThreads, NeedsNothingOfWhatItsLabelsHeld) {
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
   auto const threads = executor_for();
   components_arrays<small_components> const arrays{*threads, graph, edge_directions::both};
-  std::vector<std::uint32_t> const poison(graph.vertices(), 0xffff'ffff);
-  threads->write(arrays.written().front().memory, poison.data(), poison.size() * sizeof poison[0]);
-  run_plainly(*threads, threads_worker<small_components>(), job_of(arrays.task()));
+  poison(*threads, arrays.written(), 0xff);
+  run_task(*threads, arrays.task());
   EXPECT_EQ(arrays.labels(), expected);
 }
 
 TEST_P(ComponentsOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
-  try {
-    components_arrays<components> const arrays{*small, generate_kronecker({.scale = 10}), edge_directions::both};
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("1024 vertices and 32768 edges"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
-  }
+  expect_refused_for_memory(
+      [](executor& on) {
+        components_arrays<components>{on, generate_kronecker({.scale = 10}), edge_directions::both};
+      },
+      "1024 vertices and 32768 edges");
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, ComponentsOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, ComponentsOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -3,18 +3,12 @@
 // run.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <atomic>
 #include <lull/graph/kcore/kcore_arrays.hpp>
 #include <lull/graph/kcore/verify_kcore.hpp>
 #include <lull/graph/load/generate.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/kcore/core_numbers.hpp>
 #include <lull/tests/graph/kcore/small_kcore.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <lull/tests/graph/stopped.hpp>
-#include <lull/tests/support/threads_job.hpp>
-#include <memory>
+#include <lull/tests/graph/task_on_threads.hpp>
 #include <random>
 #include <string>
 #include <utility>
@@ -24,19 +18,6 @@ namespace lull {
 namespace {
 
 using namespace test;
-
-constexpr auto phases = static_cast<std::size_t>(kcore_phase::end);
-
-/// How often phases of each kind ended, so that a test knows that it has reached what it is about.
-struct counted_kcore : small_kcore {
-  std::array<std::atomic<std::uint64_t>, phases>* ended;
-
-  void advance(position at, auto const& team) const noexcept {
-    if (team.rank() == 0) ++(*ended)[static_cast<std::size_t>(on.progress->phase)];
-    small_kcore::advance(at, team);
-  }
-};
-static_assert(side_task<counted_kcore> && has_advance<counted_kcore>);
 
 struct named_graph {
   std::string name;
@@ -79,47 +60,22 @@ std::vector<named_graph> graphs(std::uint32_t times) {
           {"uniform", generate_uniform({.scale = times > 1 ? 8U : 5U})}};
 }
 
-template <class Task>
-job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made = threads_job(task);
-  made.name = "kcore";
-  made.grain = grain;
-  return made;
-}
-
-/// All bytes of what a run wrote.
-std::vector<std::vector<unsigned char>> bytes_of(executor& executor, std::vector<task_array> const& arrays) {
-  std::vector<std::vector<unsigned char>> all;
-  for (auto const& one : arrays) {
-    all.emplace_back(one.array.bytes());
-    executor.read(all.back().data(), one.memory, all.back().size());
-  }
-  return all;
-}
-
-class KcoreOnThreads : public testing::TestWithParam<int> {
+class KcoreOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors = 2) const {
-    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
-  }
-
   /// All that an uninterrupted run wrote, without worker and protocol.
   template <class Task>
-  std::vector<std::vector<unsigned char>> plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = executor_for(solo() ? processors : 1);
+  all_bytes plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
+    auto const threads = executor_for(processors);
     kcore_arrays<Task> const arrays{*threads, graph};
-    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
+    run_task(*threads, arrays.task(), grain);
     return bytes_of(*threads, arrays.written());
   }
 
   template <class Task>
   void expect_right(named_graph const& one) const {
-    auto const threads = executor_for(solo() ? 2 : 1);
+    auto const threads = executor_for();
     kcore_arrays<Task> const arrays{*threads, one.graph};
-    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    run_task(*threads, arrays.task());
     expect_result(one, arrays);
   }
 
@@ -140,18 +96,11 @@ class KcoreOnThreads : public testing::TestWithParam<int> {
   }
 
   /// How many phases of each kind there were.
-  std::array<std::uint64_t, phases> phases_of(csr const& graph) const {
+  void count(csr const& graph, phase_counts<kcore_phase>& counts) const {
     auto const threads = executor_for(1);
     kcore_arrays<small_kcore> const arrays{*threads, graph};
-    std::array<std::atomic<std::uint64_t>, phases> ended{};
-    run_plainly(*threads, threads_worker<counted_kcore>(), job_of(counted_kcore{arrays.task(), &ended}));
+    run_counted(*threads, arrays.task(), counts);
     expect_result({"counted", graph}, arrays);
-    std::array<std::uint64_t, phases> counts{};
-    for (std::size_t i = 0; i < phases; ++i) counts[i] = ended[i];
-    return counts;
-  }
-  static std::uint64_t of(std::array<std::uint64_t, phases> const& counts, kcore_phase phase) {
-    return counts[static_cast<std::size_t>(phase)];
   }
 };
 
@@ -178,23 +127,26 @@ TEST_P(KcoreOnThreads, IsRightInPiecesOfAnySize) {
 }
 
 TEST_P(KcoreOnThreads, DoesAllKindsOfPhases) {
-  auto const found = phases_of(many_cores(200));
-  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(found[phase], 0U) << phase;
+  phase_counts<kcore_phase> counts;
+  count(many_cores(200), counts);
+  counts.expect_all();
 }
 
 /// A path goes from both ends, two vertices a wave. Its list is too long for one item.
 TEST_P(KcoreOnThreads, GoesThroughSmallWavesAFewAtATime) {
-  auto const found = phases_of(graph_of(301, path_of(301)));
-  EXPECT_EQ(of(found, kcore_phase::scan), 1U);
-  EXPECT_EQ(of(found, kcore_phase::peel), 0U);
+  phase_counts<kcore_phase> counts;
+  count(graph_of(301, path_of(301)), counts);
+  EXPECT_EQ(counts.of(kcore_phase::scan), 1U);
+  EXPECT_EQ(counts.of(kcore_phase::peel), 0U);
   // The last vertex, in the middle, is taken from none.
-  EXPECT_EQ(of(found, kcore_phase::small), 150U / small_kcore::small_steps);
+  EXPECT_EQ(counts.of(kcore_phase::small), 150U / small_kcore::small_steps);
 }
 
 /// Levels without vertices are not looked through one by one: a scan that finds none tells the next.
 TEST_P(KcoreOnThreads, SkipsEmptyLevels) {
-  auto const found = phases_of(graph_of(360, beside(beside(cliques_of(60, 3), cliques_of(2, 70), 180), {}, 0)));
-  EXPECT_EQ(of(found, kcore_phase::scan) + of(found, kcore_phase::small), 4U);  // levels 1, 2, 3 and 69
+  phase_counts<kcore_phase> counts;
+  count(graph_of(360, beside(beside(cliques_of(60, 3), cliques_of(2, 70), 180), {}, 0)), counts);
+  EXPECT_EQ(counts.of(kcore_phase::scan) + counts.of(kcore_phase::small), 4U);  // levels 1, 2, 3 and 69
 }
 
 /// What is left is listed when half was taken out, so a later level does not look at all vertices.
@@ -209,7 +161,7 @@ TEST_P(KcoreOnThreads, ScansWhatIsLeft) {
   csr const graph = graph_of(vertices + 4000, shuffled(std::move(made), vertices));
   auto const threads = executor_for(1);
   kcore_arrays<small_kcore> const arrays{*threads, graph};
-  run_plainly(*threads, threads_worker<small_kcore>(), job_of(arrays.task()));
+  run_task(*threads, arrays.task());
   expect_result({"cliques", graph}, arrays);
   kcore_progress const end = arrays.progress();
   EXPECT_EQ(end.list, 1U);  // of levels 1, 4 and 6 the last
@@ -243,13 +195,10 @@ TEST_P(KcoreOnThreads, PreemptionChangesNoBit) {
                                       {"many cores", many_cores(solo() ? 400 : 150)}};
   for (auto const& [name, graph] : some) {
     auto const expected = plainly<small_kcore>(graph);
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     kcore_arrays<small_kcore> arrays{executor_of(side), graph};
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 3), 5U) << name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << name << ", grain " << grain;
-      arrays.reset();
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected); }, name, 6, 3);
   }
 }
 
@@ -257,11 +206,8 @@ TEST_P(KcoreOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   for (auto const& one : graphs(1)) {
     auto const threads = executor_for(1);
     kcore_arrays<small_kcore> const arrays{*threads, one.graph};
-    for (auto const& array : arrays.written()) {
-      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
-      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
-    }
-    run_plainly(*threads, threads_worker<small_kcore>(), job_of(arrays.task()));
+    test::poison(*threads, arrays.written());
+    run_task(*threads, arrays.task());
     expect_result(one, arrays);
     for (auto const& array : arrays.written()) {
       if (array.array.name == "progress" || array.array.name == "core") continue;
@@ -273,19 +219,14 @@ TEST_P(KcoreOnThreads, NeedsNothingOfWhatItsArraysHeld) {
 }
 
 TEST_P(KcoreOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 20'000});
-  try {
-    kcore_arrays<kcore> const arrays{*small, graph_of(1024, path_of(1024))};
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("1024 vertices and 1023 undirected edges"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 20000"), std::string::npos) << message;
-  }
+  expect_refused_for_memory(
+      [](executor& on) {
+        kcore_arrays<kcore>{on, graph_of(1024, path_of(1024))};
+      },
+      "1024 vertices and 1023 undirected edges", 20'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, KcoreOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, KcoreOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -3,17 +3,12 @@
 // run.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
 #include <lull/graph/load/generate.hpp>
 #include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/graph/pagerank/verify_pagerank.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/row_lengths.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
-#include <lull/tests/graph/stopped.hpp>
-#include <lull/tests/support/threads_job.hpp>
-#include <memory>
+#include <lull/tests/graph/task_on_threads.hpp>
 #include <numeric>
 #include <random>
 #include <string>
@@ -72,30 +67,15 @@ std::vector<named_graph> graphs(std::uint32_t times) {
           {"kronecker", generate_kronecker({.scale = times > 1 ? 10U : 6U})}};
 }
 
-template <class Task>
-job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made = test::threads_job(task);
-  made.name = "pagerank";
-  made.grain = grain;
-  return made;
-}
-
-class PagerankOnThreads : public testing::TestWithParam<int> {
+class PagerankOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors = 2) const {
-    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
-  }
-
   /// Ranks of an uninterrupted run, without worker and protocol.
   template <class Task>
   std::vector<float> plainly(csr const& graph, pagerank_settings const& settings, std::uint32_t grain = 1,
                              int processors = 2, pagerank_progress* end = nullptr) const {
-    auto const threads = executor_for(solo() ? processors : 1);
+    auto const threads = executor_for(processors);
     pagerank_arrays<Task> const arrays{*threads, graph, settings};
-    test::run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
+    test::run_task(*threads, arrays.task(), grain);
     if (end != nullptr) *end = arrays.progress();
     return arrays.ranks();
   }
@@ -213,19 +193,15 @@ TEST_P(PagerankOnThreads, GrainAndBlocksChangeNoBit) {
 }
 
 TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
-  using namespace std::chrono_literals;
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})},
                                       {"hub", hub(solo() ? 3000 : 400, 100)}};
   for (auto const& [name, graph] : some) {
     auto const expected = plainly<small_pagerank>(graph, {});
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     pagerank_arrays<small_pagerank> arrays{executor_of(side), graph, {}};
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain), 15U) << name << ": too few preemptions";
-      EXPECT_EQ(arrays.ranks(), expected) << name << ", grain " << grain;
-      arrays.reset();
-      for (float const rank : arrays.ranks()) ASSERT_EQ(rank, 0);
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(arrays.ranks(), expected); }, name, 16, 23);
+    for (float const rank : arrays.ranks()) ASSERT_EQ(rank, 0);
   }
 }
 
@@ -234,28 +210,20 @@ TEST_P(PagerankOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   auto const expected = plainly<small_pagerank>(graph, {});
   auto const threads = executor_for();
   pagerank_arrays<small_pagerank> const arrays{*threads, graph, {}};
-  for (auto const& one : arrays.written()) {
-    std::vector<unsigned char> const poison(one.array.bytes(), 0xff);  // NaN in fp32 and in fp64
-    if (one.array.name != "progress") threads->write(one.memory, poison.data(), poison.size());
-  }
-  test::run_plainly(*threads, threads_worker<small_pagerank>(), job_of(arrays.task()));
+  test::poison(*threads, arrays.written(), 0xff);  // NaN in fp32 and in fp64
+  test::run_task(*threads, arrays.task());
   EXPECT_EQ(arrays.ranks(), expected);
 }
 
 TEST_P(PagerankOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
-  try {
-    pagerank_arrays<pagerank> const arrays{*small, generate_kronecker({.scale = 10}), {}};
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("1024 vertices and 32768 edges"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
-  }
+  test::expect_refused_for_memory(
+      [](executor& on) {
+        pagerank_arrays<pagerank>{on, generate_kronecker({.scale = 10}), {}};
+      },
+      "1024 vertices and 32768 edges");
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, PagerankOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, PagerankOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

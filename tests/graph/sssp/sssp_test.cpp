@@ -3,20 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <bit>
 #include <lull/graph/load/edge_weights.hpp>
 #include <lull/graph/load/generate.hpp>
 #include <lull/graph/sssp/sssp_arrays.hpp>
 #include <lull/graph/sssp/verify_sssp.hpp>
-#include <lull/host/threads/worker.hpp>
 #include <lull/tests/graph/edges_graph.hpp>
-#include <lull/tests/graph/run_in_bubbles.hpp>
 #include <lull/tests/graph/sssp/small_sssp.hpp>
-#include <lull/tests/graph/stopped.hpp>
-#include <lull/tests/support/threads_job.hpp>
-#include <memory>
+#include <lull/tests/graph/task_on_threads.hpp>
 #include <string>
 #include <vector>
 
@@ -25,19 +19,6 @@ namespace {
 
 using namespace test;
 using sources = std::vector<std::uint32_t>;
-
-constexpr auto phases = static_cast<std::size_t>(sssp_phase::end);
-
-/// How often phases of each kind ended, so that a test knows that it has reached what it is about.
-struct counted_sssp : small_sssp {
-  std::array<std::atomic<std::uint64_t>, phases>* ended;
-
-  void advance(position at, auto const& team) const noexcept {
-    if (team.rank() == 0) ++(*ended)[static_cast<std::size_t>(on.progress->phase)];
-    small_sssp::advance(at, team);
-  }
-};
-static_assert(side_task<counted_sssp> && has_advance<counted_sssp>);
 
 struct named_graph {
   std::string name;
@@ -106,14 +87,6 @@ std::vector<named_graph> graphs(std::uint32_t times) {
 }
 
 template <class Task>
-job_description job_of(Task const& task, std::uint32_t grain = 1) {
-  job_description made = threads_job(task);
-  made.name = "sssp";
-  made.grain = grain;
-  return made;
-}
-
-template <class Task>
 sssp_arrays<Task> arrays_of(executor& executor, named_graph const& one, sources const& from) {
   csr const& graph = one.graph;
   weight_kind const kind = graph.edges() == 0 ? weight_kind::whole : kind_of_weights(graph);
@@ -125,35 +98,16 @@ sssp_verdict verdict_on(named_graph const& one, std::uint32_t source, std::vecto
   return verify_sssp(one.graph, kind, source, found);
 }
 
-/// All bytes of what a run wrote.
-std::vector<std::vector<unsigned char>> bytes_of(executor& executor, std::vector<task_array> const& arrays) {
-  std::vector<std::vector<unsigned char>> all;
-  for (auto const& one : arrays) {
-    all.emplace_back(one.array.bytes());
-    executor.read(all.back().data(), one.memory, all.back().size());
-  }
-  return all;
-}
-
-class SsspOnThreads : public testing::TestWithParam<int> {
+class SsspOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors = 2) const {
-    return make_executor(
-        {.kind = executor_kind::threads, .processors = solo() ? processors : 1, .team_width = GetParam()});
-  }
-
   std::vector<named_graph> some_graphs(std::uint32_t times) const { return solo() ? graphs(times) : few_graphs(); }
 
   /// All that an uninterrupted run wrote, without worker and protocol.
   template <class Task>
-  std::vector<std::vector<unsigned char>> plainly(named_graph const& one, sources const& from, std::uint32_t grain = 1,
-                                                  int processors = 2) const {
+  all_bytes plainly(named_graph const& one, sources const& from, std::uint32_t grain = 1, int processors = 2) const {
     auto const threads = executor_for(processors);
     auto const arrays = arrays_of<Task>(*threads, one, from);
-    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task(), grain));
+    run_task(*threads, arrays.task(), grain);
     return bytes_of(*threads, arrays.written());
   }
 
@@ -161,7 +115,7 @@ class SsspOnThreads : public testing::TestWithParam<int> {
   void expect_right(named_graph const& one, sources const& from) const {
     auto const threads = executor_for();
     auto const arrays = arrays_of<Task>(*threads, one, from);
-    run_plainly(*threads, threads_worker<Task>(), job_of(arrays.task()));
+    run_task(*threads, arrays.task());
     for (std::size_t search = 0; search < from.size(); ++search) {
       auto const verdict = verdict_on(one, from[search], arrays.found(search));
       EXPECT_TRUE(verdict.ok) << one.name << ", piece " << Task::piece << ", from " << from[search] << ": "
@@ -173,14 +127,10 @@ class SsspOnThreads : public testing::TestWithParam<int> {
   }
 
   /// How many phases of each kind there were.
-  std::array<std::uint64_t, phases> phases_of(named_graph const& one, sources const& from) const {
+  void count(named_graph const& one, sources const& from, phase_counts<sssp_phase>& counts) const {
     auto const threads = executor_for(1);
     auto const arrays = arrays_of<small_sssp>(*threads, one, from);
-    std::array<std::atomic<std::uint64_t>, phases> ended{};
-    run_plainly(*threads, threads_worker<counted_sssp>(), job_of(counted_sssp{arrays.task(), &ended}));
-    std::array<std::uint64_t, phases> counts{};
-    for (std::size_t i = 0; i < phases; ++i) counts[i] = ended[i];
-    return counts;
+    run_counted(*threads, arrays.task(), counts);
   }
 };
 
@@ -202,24 +152,26 @@ TEST_P(SsspOnThreads, SearchesFromOneSourceAfterTheOther) {
 }
 
 TEST_P(SsspOnThreads, DoesAllKindsOfPhases) {
-  auto const found = phases_of(weighted("grid", generate_grid(12), 255, 300), {0, 1});
-  for (std::size_t phase = 0; phase < phases; ++phase) EXPECT_GT(found[phase], 0U) << phase;
+  phase_counts<sssp_phase> counts;
+  count(weighted("grid", generate_grid(12), 255, 300), {0, 1}, counts);
+  counts.expect_all();
 }
 
 TEST_P(SsspOnThreads, GoesThroughSmallWavesAFewAtATime) {
-  auto const found = phases_of({"path", weighted("", graph_of(61, path_of(61)), 1, 1).graph, 1000}, {0});
-  auto const of = [&](sssp_phase phase) { return found[static_cast<std::size_t>(phase)]; };
-  EXPECT_EQ(of(sssp_phase::relax), 60U / small_sssp::small_waves);
-  EXPECT_EQ(of(sssp_phase::tree), 60U / small_sssp::small_waves);
-  EXPECT_EQ(of(sssp_phase::collect), 0U);
+  phase_counts<sssp_phase> counts;
+  count({"path", weighted("", graph_of(61, path_of(61)), 1, 1).graph, 1000}, {0}, counts);
+  EXPECT_EQ(counts.of(sssp_phase::relax), 60U / small_sssp::small_waves);
+  EXPECT_EQ(counts.of(sssp_phase::tree), 60U / small_sssp::small_waves);
+  EXPECT_EQ(counts.of(sssp_phase::collect), 0U);
 }
 
 /// Buckets that hold nothing are not gone through.
 TEST_P(SsspOnThreads, BeginsABucketAtTheNearestThatIsFar) {
   csr graph = graph_of(20, path_of(20));
   graph.weights.assign(graph.edges(), 1e6F);
-  auto const found = phases_of({"heavy path", graph, 1}, {0});
-  EXPECT_EQ(found[static_cast<std::size_t>(sssp_phase::collect)], 18U);  // the end has no edges
+  phase_counts<sssp_phase> counts;
+  count({"heavy path", graph, 1}, {0}, counts);
+  EXPECT_EQ(counts.of(sssp_phase::collect), 18U);  // the end has no edges
 }
 
 /// 256 edges of 2²⁴ are one more than the largest distance; a vertex with a shorter path beside is none that is too
@@ -232,7 +184,7 @@ TEST_P(SsspOnThreads, TellsOfAVertexThatIsTooFar) {
     graph.weights.assign(graph.edges(), static_cast<float>(max_whole_weight));
     auto const threads = executor_for();
     auto const arrays = arrays_of<small_sssp>(*threads, {"long", graph, 1e8}, {0});
-    run_plainly(*threads, threads_worker<small_sssp>(), job_of(arrays.task()));
+    run_task(*threads, arrays.task());
     EXPECT_EQ(arrays.progress().too_far, vertices == 257 ? 1U : 0U) << vertices;
     auto const found = arrays.found(0);
     EXPECT_EQ(found[255].distance, std::uint64_t{255} << 24);
@@ -281,13 +233,10 @@ TEST_P(SsspOnThreads, PreemptionChangesNoBit) {
   for (auto const& one : some) {
     sources const from{0, 2, 1};
     auto const expected = plainly<small_sssp>(one, from);
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     auto arrays = arrays_of<small_sssp>(executor_of(side), one, from);
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << one.name << ": too few preemptions";
-      EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected) << one.name << ", grain " << grain;
-      arrays.reset();
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(bytes_of(executor_of(side), arrays.written()), expected); }, one.name);
   }
 }
 
@@ -296,11 +245,8 @@ TEST_P(SsspOnThreads, NeedsNothingOfWhatItsArraysHeld) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const threads = executor_for(1);
     auto const arrays = arrays_of<small_sssp>(*threads, one, from);
-    for (auto const& array : arrays.written()) {
-      std::vector<unsigned char> const poison(array.array.bytes(), 0xa5);
-      if (array.array.name != "progress") threads->write(array.memory, poison.data(), poison.size());
-    }
-    run_plainly(*threads, threads_worker<small_sssp>(), job_of(arrays.task()));
+    test::poison(*threads, arrays.written());
+    run_task(*threads, arrays.task());
     for (std::size_t search = 0; search < from.size(); ++search) {
       auto const verdict = verdict_on(one, from[search], arrays.found(search));
       EXPECT_TRUE(verdict.ok) << one.name << ": " << verdict.message;
@@ -313,7 +259,7 @@ TEST_P(SsspOnThreads, LeavesNothingThatDependsOnTiming) {
   auto const one = weighted("kronecker", generate_kronecker({.scale = 4}), 255, 60);
   auto const threads = executor_for();
   auto const arrays = arrays_of<small_sssp>(*threads, one, {1, 2});
-  run_plainly(*threads, threads_worker<small_sssp>(), job_of(arrays.task()));
+  run_task(*threads, arrays.task());
   auto const bytes = bytes_of(*threads, arrays.written());
   for (std::size_t i = 2; i + 1 < bytes.size(); ++i) {
     EXPECT_EQ(std::count(bytes[i].begin(), bytes[i].end(), 0), static_cast<std::ptrdiff_t>(bytes[i].size()))
@@ -326,16 +272,12 @@ TEST_P(SsspOnThreads, LeavesNothingThatDependsOnTiming) {
 }
 
 TEST(SsspArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 100'000});
   auto const one = weighted("kronecker", generate_kronecker({.scale = 10}), 5, 1);
-  try {
-    arrays_of<sssp>(*small, one, {3, 4});
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("1024 vertices and 32768 edges from 2 sources"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 100000"), std::string::npos) << message;
-  }
+  expect_refused_for_memory(
+      [&](executor& on) {
+        arrays_of<sssp>(on, one, {3, 4});
+      },
+      "1024 vertices and 32768 edges from 2 sources");
 }
 
 TEST(SsspGraph, ABucketEndsBehindItsBeginning) {
@@ -347,8 +289,7 @@ TEST(SsspGraph, ABucketEndsBehindItsBeginning) {
   EXPECT_EQ(real.end_of_bucket(bits(0x1p30F)), bits(0x1p30F) + 1) << "the next float";
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, SsspOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, SsspOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -5,10 +5,8 @@
 #include <atomic>
 #include <lull/graph/load/generate.hpp>
 #include <lull/graph/triangles/triangles_arrays.hpp>
-#include <lull/host/threads/worker.hpp>
-#include <lull/tests/graph/stopped.hpp>
+#include <lull/tests/graph/task_on_threads.hpp>
 #include <lull/tests/graph/triangle_graphs.hpp>
-#include <memory>
 #include <numeric>
 
 namespace lull {
@@ -29,23 +27,14 @@ result result_of(triangles_arrays<Task> const& arrays) {
   return {arrays.counts(), arrays.total()};
 }
 
-class TrianglesOnThreads : public testing::TestWithParam<int> {
+class TrianglesOnThreads : public test::task_on_threads {
  protected:
-  /// A barrier of four threads on few processors takes long, so those get less to do.
-  bool solo() const { return GetParam() == 1; }
-
-  std::unique_ptr<executor> executor_for(int processors) const {
-    return make_executor({.kind = executor_kind::threads, .processors = processors, .team_width = GetParam()});
-  }
-
   /// An uninterrupted run, without worker and protocol.
   template <class Task>
   result plainly(csr const& graph, std::uint32_t grain = 1, int processors = 2) const {
-    auto const threads = executor_for(solo() ? processors : 1);
+    auto const threads = executor_for(processors);
     triangles_arrays<Task> const arrays{*threads, graph};
-    job_description job = test::threads_job(arrays.task());
-    job.grain = grain;
-    test::run_plainly(*threads, threads_worker<Task>(), job);
+    test::run_task(*threads, arrays.task(), grain);
     return result_of(arrays);
   }
 
@@ -97,14 +86,11 @@ TEST_P(TrianglesOnThreads, GrainAndBlocksChangeNoBit) {
 TEST_P(TrianglesOnThreads, PreemptionChangesNoBit) {
   for (csr const& graph : {test::medley(), generate_kronecker({.scale = 7})}) {
     result const expected = plainly<small_triangles>(graph);
-    runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+    runtime side{in_bubbles()};
     triangles_arrays<small_triangles> arrays{executor_of(side), graph};
-    for (std::uint32_t const grain : {1U, 5U}) {
-      EXPECT_GT(test::run_in_chosen_bubbles(side, arrays.task(), grain, 5), 5U) << "too few preemptions";
-      EXPECT_EQ(result_of(arrays), expected) << "grain " << grain;
-      arrays.reset();
-      EXPECT_EQ(result_of(arrays), (result{std::vector<std::uint64_t>(graph.vertices()), 0}));
-    }
+    expect_same_when_preempted(
+        side, arrays, [&] { EXPECT_EQ(result_of(arrays), expected); }, std::to_string(graph.vertices()) + " vertices");
+    EXPECT_EQ(result_of(arrays), (result{std::vector<std::uint64_t>(graph.vertices()), 0}));
   }
 }
 
@@ -121,7 +107,7 @@ TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
   csr const graph = generate_kronecker({.scale = 12, .edge_factor = 1});  // in several items that are cleared
   result const expected = plainly<small_triangles>(graph);
   ASSERT_GT(graph.vertices(), small_triangles::cleared);
-  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2, .team_width = GetParam()}}};
+  runtime side{in_bubbles()};
   triangles_arrays<small_triangles> const arrays{executor_of(side), graph, 3};
   std::atomic<std::uint64_t> ended{0};
   EXPECT_GT(test::run_in_chosen_bubbles(side, counted_rounds{{arrays.task()}, &ended}, 5, 5), 5U)
@@ -152,19 +138,14 @@ TEST_P(TrianglesOnThreads, CountsWedgesAndEdges) {
 }
 
 TEST_P(TrianglesOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
-  auto const small = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = 20'000});
-  try {
-    triangles_arrays<triangles> const arrays{*small, test::graph_of(100, test::clique(0, 100))};
-    FAIL();
-  } catch (limit_error const& refused) {
-    std::string const message = refused.what();
-    EXPECT_NE(message.find("100 vertices and 4950 undirected edges"), std::string::npos) << message;
-    EXPECT_NE(message.find("memory limit of 20000"), std::string::npos) << message;
-  }
+  test::expect_refused_for_memory(
+      [](executor& on) {
+        triangles_arrays<triangles>{on, test::graph_of(100, test::clique(0, 100))};
+      },
+      "100 vertices and 4950 undirected edges", 20'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, TrianglesOnThreads, testing::Values(1, 4),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, TrianglesOnThreads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull
