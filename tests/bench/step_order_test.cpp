@@ -47,14 +47,14 @@ std::string drawn(std::vector<step_action> const& order) {
   return text.substr(1);
 }
 
-TEST(StepOrder, OneForwardOneBackwardByHand) {
+TEST(step_order, one_forward_one_backward_by_hand) {
   stage_orders const orders = step_order(shape_of(schedule_kind::one_forward_one_backward, 2, 3));
   EXPECT_EQ(drawn(orders[0]), "F0 >F0 F1 <B0 >F1 B0 F2 <B1 >F2 B1 <B2 B2");
   EXPECT_EQ(drawn(orders[1]), "<F0 F0 B0 >B0 <F1 F1 B1 >B1 <F2 F2 B2 >B2");
 }
 
 // Each transfer takes both ends at once, and no stage goes on before it is done.
-TEST(StepOrder, EndsWhereActionsAreDoneOneByOne) {
+TEST(step_order, ends_where_actions_are_done_one_by_one) {
   for_each_shape([](schedule_shape const& shape, stage_orders const& orders) {
     std::vector<std::size_t> next(shape.stages, 0);
     auto const at = [&](std::uint32_t stage) {
@@ -79,7 +79,7 @@ TEST(StepOrder, EndsWhereActionsAreDoneOneByOne) {
   });
 }
 
-TEST(StepOrder, HasEachPassOfThePlanInItsOrder) {
+TEST(step_order, has_each_pass_of_the_plan_in_its_order) {
   for_each_shape([](schedule_shape const& shape, stage_orders const& orders) {
     for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
       std::vector<step_action> planned;
@@ -95,7 +95,7 @@ TEST(StepOrder, HasEachPassOfThePlanInItsOrder) {
 
 // An activation goes to the next virtual stage of the model, a gradient to the one before; nothing is received in
 // advance.
-TEST(StepOrder, TransfersAreWhatPassesNeed) {
+TEST(step_order, transfers_are_what_passes_need) {
   for_each_shape([](schedule_shape const& shape, stage_orders const& orders) {
     std::uint32_t const last = shape.stages * virtual_stages_of(shape.kind) - 1;
     for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
@@ -125,7 +125,7 @@ TEST(StepOrder, TransfersAreWhatPassesNeed) {
   });
 }
 
-TEST(StepOrder, ASingleStageIsNoPipeline) {
+TEST(step_order, a_single_stage_is_no_pipeline) {
   EXPECT_THROW(step_order(shape_of(schedule_kind::gpipe, 1, 4)), usage_error);
 }
 

@@ -47,7 +47,7 @@ class QueueOf {
   std::vector<std::uint64_t> edges_;
 };
 
-TEST(EdgeQueue, AMarkCountsVerticesAndEdges) {
+TEST(edge_queue, a_mark_counts_vertices_and_edges) {
   auto const most = queue_mark::of(queue_mark::max_vertices, queue_mark::max_edges);
   EXPECT_EQ(most.vertices(), queue_mark::max_vertices);
   EXPECT_EQ(most.edges(), queue_mark::max_edges);
@@ -56,7 +56,7 @@ TEST(EdgeQueue, AMarkCountsVerticesAndEdges) {
   EXPECT_EQ(sum - queue_mark::of(4, 5), queue_mark::of(3, 3 * (std::uint64_t{1} << 31) - 5));
 }
 
-TEST(EdgeQueue, AppendsWhatHasEdges) {
+TEST(edge_queue, appends_what_has_edges) {
   std::vector<std::uint32_t> vertices(4);
   std::vector<std::uint64_t> edges(4);
   edge_queue const queue{vertices.data(), edges.data()};
@@ -73,7 +73,7 @@ TEST(EdgeQueue, AppendsWhatHasEdges) {
   EXPECT_EQ(queue_mark{tail}, queue_mark::of(3, 9));
 }
 
-TEST(EdgeQueue, FindsTheVertexOfAnEdge) {
+TEST(edge_queue, finds_the_vertex_of_an_edge) {
   for (std::size_t const count : {1U, 2U, 8U, 9U, 10U, 81U, 500U}) {
     std::vector<std::uint64_t> degrees(count);
     for (std::size_t i = 0; i < count; ++i) degrees[i] = 1 + i * 7 % 5;
@@ -88,7 +88,7 @@ TEST(EdgeQueue, FindsTheVertexOfAnEdge) {
 }
 
 /// Pieces of a range meet each edge of its vertices once, wherever the range begins.
-TEST(EdgeQueue, PiecesMeetEachEdgeOnce) {
+TEST(edge_queue, pieces_meet_each_edge_once) {
   std::vector<std::uint64_t> const degrees{3, 1, 1, 40, 1, 7, 8, 9, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 200, 2};
   QueueOf made{degrees};
   for (std::uint32_t from = 0; from < degrees.size(); ++from) {
@@ -134,7 +134,7 @@ TEST(EdgeQueue, PiecesMeetEachEdgeOnce) {
 }
 
 /// A note of where an item begins is taken if it is right, whatever an older queue has left there.
-TEST(EdgeQueue, NotedStartsAreOnlyTakenWhereTheyAreRight) {
+TEST(edge_queue, noted_starts_are_only_taken_where_they_are_right) {
   std::vector<std::uint64_t> const degrees{3, 1, 1, 40, 1, 7, 8, 9, 16, 1, 1, 1, 1, 1, 1, 1, 1, 1, 400, 2};
   QueueOf made{degrees};
   auto const items = static_cast<std::uint32_t>((made.all().edges() + 7) / 8);
@@ -161,7 +161,7 @@ TEST(EdgeQueue, NotedStartsAreOnlyTakenWhereTheyAreRight) {
   }
 }
 
-TEST(EdgeQueue, ABitmapAddsAndRemoves) {
+TEST(edge_queue, a_bitmap_adds_and_removes) {
   std::vector<std::uint32_t> words(vertex_bitmap::words_of(65));
   ASSERT_EQ(words.size(), 3U);
   vertex_bitmap const set{words.data()};
@@ -176,7 +176,7 @@ TEST(EdgeQueue, ABitmapAddsAndRemoves) {
   EXPECT_EQ(join_quads([](std::uint32_t i) { return 0xf0U + i; }), 0x7654'3210U);
 }
 
-TEST(EdgeQueue, CountsBits) {
+TEST(edge_queue, counts_bits) {
   EXPECT_EQ(detail::ones(0), 0U);
   EXPECT_EQ(detail::ones(0xffff'ffff), 32U);
   EXPECT_EQ(detail::ones(0x8000'0101), 3U);

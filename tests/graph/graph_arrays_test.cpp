@@ -38,7 +38,7 @@ names names_of(task_entry const& entry, settings const& given) {
 }
 
 /// Names, types and shapes are the format of checkpoints: one that was written before must be readable.
-TEST(GraphArrays, HaveTheNamesThatCheckpointsKnow) {
+TEST(graph_arrays, have_the_names_that_checkpoints_know) {
   test::test_folder const folder;
   settings const grid{{"grid", "4"}};  // 16 vertices, 48 edges
   settings const several{{"grid", "4"}, {"sources", folder.write("list", "0\n3\n")}, {"at_once", "2"}};

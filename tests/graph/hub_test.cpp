@@ -81,7 +81,7 @@ std::span<std::byte const> bytes_of(T const* array, std::uint64_t count) {
   return std::as_bytes(std::span{array, static_cast<std::size_t>(count)});
 }
 
-class Hub : public testing::TestWithParam<int> {
+class hubs : public testing::TestWithParam<int> {
  protected:
   static constexpr std::uint32_t strangers = 32;
 
@@ -120,7 +120,7 @@ class Hub : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(Hub, IsSpreadOverItemsOfPagerank) {
+TEST_P(hubs, is_spread_over_items_of_pagerank) {
   auto const on = executor_for();
   csr const graph = two_hubs();
   pagerank_arrays<pagerank> const arrays{*on, graph, {.sweeps = 2}};
@@ -129,7 +129,7 @@ TEST_P(Hub, IsSpreadOverItemsOfPagerank) {
   EXPECT_EQ(arrays.progress().sweeps, 2U);
 }
 
-TEST_P(Hub, IsSpreadOverItemsOfBfs) {
+TEST_P(hubs, is_spread_over_items_of_bfs) {
   auto const on = executor_for();
   csr const graph = two_hubs();
   for (std::uint32_t const source : {strangers, 0U}) {
@@ -143,7 +143,7 @@ TEST_P(Hub, IsSpreadOverItemsOfBfs) {
 }
 
 /// So many other edges that the hub's are pushed.
-TEST_P(Hub, IsSpreadOverItemsOfBfsThatPushesItsEdges) {
+TEST_P(hubs, is_spread_over_items_of_bfs_that_pushes_its_edges) {
   auto const on = executor_for();
   constexpr std::uint32_t vertices = 1U << 16;
   edges made = test::star_of(vertices, 0);
@@ -157,7 +157,7 @@ TEST_P(Hub, IsSpreadOverItemsOfBfsThatPushesItsEdges) {
   EXPECT_TRUE(verify_bfs(graph, 0, arrays.found(0)).ok);
 }
 
-TEST_P(Hub, IsSpreadOverItemsOfComponents) {
+TEST_P(hubs, is_spread_over_items_of_components) {
   auto const on = executor_for();
   for (auto const mirrored : {mirror::none, mirror::all}) {
     csr const graph = two_hubs(mirrored);
@@ -169,7 +169,7 @@ TEST_P(Hub, IsSpreadOverItemsOfComponents) {
   }
 }
 
-TEST_P(Hub, IsSpreadOverItemsOfSssp) {
+TEST_P(hubs, is_spread_over_items_of_sssp) {
   auto const on = executor_for();
   csr graph = two_hubs();
   draw_weights(graph, 1, 1);  // equal ones: an item's vertices, of an edge each, lie side by side
@@ -183,7 +183,7 @@ TEST_P(Hub, IsSpreadOverItemsOfSssp) {
 }
 
 /// The hub's parts, too.
-TEST_P(Hub, IsSpreadOverItemsOfBetweenness) {
+TEST_P(hubs, is_spread_over_items_of_betweenness) {
   auto const on = executor_for();
   csr const graph = two_hubs();
   for (std::uint32_t const source : {strangers, 0U}) {
@@ -197,7 +197,7 @@ TEST_P(Hub, IsSpreadOverItemsOfBetweenness) {
   }
 }
 
-TEST_P(Hub, IsSpreadOverItemsOfKcore) {
+TEST_P(hubs, is_spread_over_items_of_kcore) {
   auto const on = executor_for();
   csr const graph = two_hubs();
   kcore_arrays<kcore> const arrays{*on, graph};
@@ -205,7 +205,7 @@ TEST_P(Hub, IsSpreadOverItemsOfKcore) {
   expect_bounded(*on, task, {bytes_of(task.on.targets, 2 * graph.edges())}, 2 * hub_pages());
 }
 
-TEST_P(Hub, IsSpreadOverItemsOfTriangles) {
+TEST_P(hubs, is_spread_over_items_of_triangles) {
   auto const on = executor_for();
   csr const graph = two_hubs();
   triangles_arrays<triangles> const arrays{*on, graph};
@@ -216,7 +216,7 @@ TEST_P(Hub, IsSpreadOverItemsOfTriangles) {
 }
 
 /// Of an item that all users have rated.
-TEST_P(Hub, IsSpreadOverItemsOfGraphSgd) {
+TEST_P(hubs, is_spread_over_items_of_graph_sgd) {
   using sgd = graph_sgd<8>;
   auto const on = executor_for();
   constexpr std::uint32_t items = 16;
@@ -237,8 +237,8 @@ TEST_P(Hub, IsSpreadOverItemsOfGraphSgd) {
                  blocks.ordered.size() * sizeof(placed_rating) / test::touched_pages::page_bytes());
 }
 
-INSTANTIATE_TEST_SUITE_P(Teams, Hub, testing::Values(1, 2),
-                         [](auto const& info) { return "Of" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(teams, hubs, testing::Values(1, 2),
+                         [](auto const& info) { return "of_" + std::to_string(info.param); });
 
 }  // namespace
 }  // namespace lull

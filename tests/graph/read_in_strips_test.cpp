@@ -57,30 +57,30 @@ class read_in_strips : public testing::Test {
   }
 };
 
-TEST_F(read_in_strips, CallsForEachRowOnce) {
+TEST_F(read_in_strips, calls_for_each_row_once) {
   expect_each_row_once(1, 1);
   expect_each_row_once(17, 3);
   expect_each_row_once(3 * detail::strip_words + 5, 1);
   expect_each_row_once(detail::strip_words / 7 + 1, 7);  // a strip of whole rows is shorter than strip_words
 }
 
-TEST_F(read_in_strips, ReadsARowThatIsLongerThanAStrip) { expect_each_row_once(2, detail::strip_words + 1); }
+TEST_F(read_in_strips, reads_a_row_that_is_longer_than_a_strip) { expect_each_row_once(2, detail::strip_words + 1); }
 
-TEST_F(read_in_strips, DoesNothingWithoutRows) {
+TEST_F(read_in_strips, does_nothing_without_rows) {
   std::uint64_t calls = 0;
   detail::read_in_strips(*machine_, static_cast<std::uint32_t const*>(nullptr), 0, 4,
                          [&](std::uint64_t, std::span<std::uint32_t const>) { ++calls; });
   EXPECT_EQ(calls, 0U);
 }
 
-TEST_F(read_in_strips, AsksForAStripAtATime) {
+TEST_F(read_in_strips, asks_for_a_strip_at_a_time) {
   asked_machine machine;
   device_array<std::uint64_t> const array{machine, 3 * detail::strip_words};
   detail::read_in_strips(machine, array.data(), array.size(), 1, [](std::uint64_t, std::span<std::uint64_t const>) {});
   EXPECT_EQ(machine.most, detail::strip_words * sizeof(std::uint64_t));
 }
 
-TEST_F(read_in_strips, ThrowsWhatReadingThrows) {
+TEST_F(read_in_strips, throws_what_reading_throws) {
   asked_machine machine;
   device_array<std::uint64_t> const array{machine, 10};
   machine.fails = true;
@@ -89,7 +89,7 @@ TEST_F(read_in_strips, ThrowsWhatReadingThrows) {
       usage_error);
 }
 
-TEST_F(read_in_strips, ThrowsWhatACallThrows) {
+TEST_F(read_in_strips, throws_what_a_call_throws) {
   device_array<std::uint64_t> const array{*machine_, 1000};
   EXPECT_THROW(detail::read_in_strips(*machine_, array.data(), 1000, 1,
                                       [](std::uint64_t, std::span<std::uint64_t const>) { throw usage_error{"no"}; }),

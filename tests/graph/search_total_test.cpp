@@ -68,19 +68,19 @@ class search_totals : public testing::Test {
   }
 };
 
-TEST_F(search_totals, AreOfTheSearchesThatAreDone) {
+TEST_F(search_totals, are_of_the_searches_that_are_done) {
   bfs_arrays<bfs> const arrays{*executor_, graph_, from_};
   expect_total_of_the_done(
       arrays, [](bfs_progress& now) { now.search = 1; }, by_breadth(1));
 }
 
-TEST_F(search_totals, AreOfTheGroupsThatAreDone) {
+TEST_F(search_totals, are_of_the_groups_that_are_done) {
   bfs_together_arrays<bfs_together> const arrays{*executor_, graph_, from_, 2};
   expect_total_of_the_done(
       arrays, [](bfs_together_progress& now) { now.group = 1; }, by_breadth(2));
 }
 
-TEST_F(search_totals, AreOfTheShortestPathsThatAreDone) {
+TEST_F(search_totals, are_of_the_shortest_paths_that_are_done) {
   host_array<float> weights(graph_.edges(), 1.0F);  // so that a path is as long as it has edges
   sssp_arrays<sssp> const arrays{*executor_, graph_, std::move(weights), weight_kind::whole, from_, 4.0};
   expect_total_of_the_done(
@@ -88,7 +88,7 @@ TEST_F(search_totals, AreOfTheShortestPathsThatAreDone) {
 }
 
 /// Two words for each vertex, of which one in three is not reached, over more than a strip.
-TEST_F(search_totals, AddUpWhatSearchesReached) {
+TEST_F(search_totals, add_up_what_searches_reached) {
   std::uint64_t const vertices = detail::strip_words / 2 + 1000;
   csr graph;
   graph.offsets.resize(vertices + 1);

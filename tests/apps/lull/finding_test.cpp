@@ -23,7 +23,7 @@ waiting_cost cost_of_all(double us) {
 
 bool says(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 
-TEST(WaitingCost, IsAFindingInPlainWords) {
+TEST(waiting_cost, is_a_finding_in_plain_words) {
   finding const made = check_waiting(measured, "");
   EXPECT_EQ(made.what, "pending waits");
   EXPECT_EQ(made.state, health::worth_a_look);
@@ -36,20 +36,20 @@ TEST(WaitingCost, IsAFindingInPlainWords) {
   EXPECT_TRUE(says(made.to_do, "armed_ahead")) << made.to_do;
 }
 
-TEST(WaitingCost, IsWorthALookWhereKernelsAreSlow) {
+TEST(waiting_cost, is_worth_a_look_where_kernels_are_slow) {
   EXPECT_EQ(check_waiting(cost_of_all(0.31), "").state, health::worth_a_look);
   finding const little = check_waiting(cost_of_all(0.29), "");
   EXPECT_EQ(little.state, health::good);
   EXPECT_TRUE(says(little.to_do, "up to 0.29 ms longer")) << little.to_do;
 }
 
-TEST(WaitingCost, OfLessThanNothingIsNothing) {
+TEST(waiting_cost, of_less_than_nothing_is_nothing) {
   finding const made = check_waiting(cost_of_all(-0.001), "");
   EXPECT_FALSE(says(made.found, "-0.00")) << made.found;
   EXPECT_TRUE(says(made.to_do, "up to 0.00 ms longer")) << made.to_do;
 }
 
-TEST(WaitingCost, NamesTheConnections) {
+TEST(waiting_cost, names_the_connections) {
   EXPECT_TRUE(says(check_waiting(cost_of_all(0), "32").found, "32 connections"));
   for (char const* const odd : {"0", "33", "many", "8x"}) {
     finding const made = check_waiting(cost_of_all(0), odd);
@@ -58,7 +58,7 @@ TEST(WaitingCost, NamesTheConnections) {
   }
 }
 
-TEST(WaitingCost, ThatWasNotMeasuredStopsNothing) {
+TEST(waiting_cost, that_was_not_measured_stops_nothing) {
   finding const made = check_waiting({.why_not = "NOT RUN: no CUDA"}, "");
   EXPECT_EQ(made.found, "NOT RUN: no CUDA");
   EXPECT_EQ(made.state, health::worth_a_look);
@@ -66,7 +66,7 @@ TEST(WaitingCost, ThatWasNotMeasuredStopsNothing) {
   EXPECT_TRUE(made.figures.empty());
 }
 
-TEST(Findings, AreATableWithALastWord) {
+TEST(findings, are_a_table_with_a_last_word) {
   std::vector<finding> all{{"MPS", health::good, "no MPS daemon", ""}, {"LULL", health::worth_a_look, "on", "nothing"}};
   EXPECT_EQ(findings_text(all),
             "ok    MPS            no MPS daemon\n"
@@ -77,7 +77,7 @@ TEST(Findings, AreATableWithALastWord) {
   EXPECT_TRUE(says(findings_text(all), "stop  device         none\nLull cannot harvest on a GPU here"));
 }
 
-TEST(Findings, AreJsonWithTheirFiguresInUs) {
+TEST(findings, are_json_with_their_figures_in_us) {
   std::vector<finding> const all{{"MPS", health::good, "no MPS daemon", ""}, check_waiting(measured, "16")};
   auto const whole = nlohmann::json::parse(findings_json(all, "1.2"));
   EXPECT_EQ(whole.at("schema"), "lull.doctor/1");

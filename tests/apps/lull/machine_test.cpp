@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Block, HostIsReadFromProcAndEtc) {
+TEST(block, host_is_read_from_proc_and_etc) {
   fs::path const root = fs::path(testing::TempDir()) / ("lull_machine_test_" + std::to_string(::getpid()));
   fs::create_directories(root / "proc");
   fs::create_directories(root / "etc");
@@ -31,7 +31,7 @@ TEST(Block, HostIsReadFromProcAndEtc) {
   EXPECT_FALSE(machine.gpu);
 }
 
-TEST(Block, WhatCannotBeReadIsNothing) {
+TEST(block, what_cannot_be_read_is_nothing) {
   machine_description const machine = describe_host("/nonexistent");
   EXPECT_FALSE(machine.cpu);
   EXPECT_FALSE(machine.os);

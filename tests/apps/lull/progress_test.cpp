@@ -22,7 +22,7 @@ std::string line(std::uint64_t done, std::uint64_t total, std::chrono::nanosecon
   return progress_line("pairs", done, total, elapsed, 80);
 }
 
-TEST(Progress, LineAndTimeLeft) {
+TEST(progress, line_and_time_left) {
   EXPECT_EQ(line(3, 10, 6s), "pairs  3 of 10  [######--------------]  30 %, 14 s left");
   EXPECT_EQ(line(1, 10, 20s), "pairs  1 of 10  [##------------------]  10 %, 3 min left");
   EXPECT_EQ(line(1, 1000, 1min), "pairs  1 of 1000  [--------------------]  0 %, 17 h left");
@@ -32,12 +32,12 @@ TEST(Progress, LineAndTimeLeft) {
   EXPECT_EQ(line(11, 10, 5s), line(10, 10, 5s));
 }
 
-TEST(Progress, TimeLeftIsReckonedFromWhereItBegan) {
+TEST(progress, time_left_is_reckoned_from_where_it_began) {
   EXPECT_EQ(progress_line("mlp", 8, 10, 6s, 80, 6), "mlp  8 of 10  [################----]  80 %, 6 s left");
   EXPECT_EQ(progress_line("mlp", 6, 10, 6s, 80, 6), "mlp  6 of 10  [############--------]  60 %");
 }
 
-TEST(Progress, LineIsCutToTheTerminal) {
+TEST(progress, line_is_cut_to_the_terminal) {
   EXPECT_EQ(progress_line("pairs", 3, 10, 6s, 14), "pairs  3 of 10");
   EXPECT_EQ(progress_line("pairs", 1, ~0ull, std::chrono::hours{1'000'000}, 200).find(", -"), std::string::npos);
 }
@@ -49,7 +49,7 @@ std::string read_all(int descriptor) {
   return got > 0 ? std::string(buffer.data(), static_cast<std::size_t>(got)) : "";
 }
 
-TEST(Progress, NothingIsWrittenWhereThereIsNoTerminal) {
+TEST(progress, nothing_is_written_where_there_is_no_terminal) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_NONBLOCK | O_CLOEXEC), 0);
   ::setenv("TERM", "xterm", 1);
@@ -62,14 +62,14 @@ TEST(Progress, NothingIsWrittenWhereThereIsNoTerminal) {
   ::close(ends[1]);
 }
 
-class Terminal : public testing::Test {
+class in_a_terminal : public testing::Test {
  protected:
-  Terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)) {
+  in_a_terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)) {
     if (master_ >= 0 && ::grantpt(master_) == 0 && ::unlockpt(master_) == 0) {
       slave_ = ::open(::ptsname(master_), O_RDWR | O_NOCTTY | O_CLOEXEC);
     }
   }
-  ~Terminal() override {
+  ~in_a_terminal() override {
     if (slave_ >= 0) ::close(slave_);
     if (master_ >= 0) ::close(master_);
   }
@@ -81,7 +81,7 @@ class Terminal : public testing::Test {
   int slave_ = -1;
 };
 
-TEST_F(Terminal, DrawsTheLineAndWipesItAtTheEnd) {
+TEST_F(in_a_terminal, draws_the_line_and_wipes_it_at_the_end) {
   ::setenv("TERM", "xterm", 1);
   {
     progress bar({{"pairs", 10}}, slave_);
@@ -92,7 +92,7 @@ TEST_F(Terminal, DrawsTheLineAndWipesItAtTheEnd) {
   EXPECT_EQ(read_all(master_), "\r\033[K");
 }
 
-TEST_F(Terminal, DrawsALineForEachPartOfKnownLengthAndWipesAll) {
+TEST_F(in_a_terminal, draws_a_line_for_each_part_of_known_length_and_wipes_all) {
   ::setenv("TERM", "xterm", 1);
   {
     progress bars({{"pairs", 2}, {"images", 0}, {"mlp", 10}}, slave_);
@@ -113,7 +113,7 @@ TEST_F(Terminal, DrawsALineForEachPartOfKnownLengthAndWipesAll) {
   EXPECT_EQ(read_all(master_), "\033[1A\r\033[K\r\n\r\033[K\033[1A");
 }
 
-TEST_F(Terminal, DumbTerminalsAreSpared) {
+TEST_F(in_a_terminal, dumb_terminals_are_spared) {
   ::setenv("TERM", "dumb", 1);
   {
     progress bar({{"pairs", 10}}, slave_);
@@ -122,7 +122,7 @@ TEST_F(Terminal, DumbTerminalsAreSpared) {
   EXPECT_EQ(read_all(master_), "");
 }
 
-TEST(StopRequest, FirstSignalOnlySetsTheFlag) {
+TEST(stop_request, first_signal_only_sets_the_flag) {
   for (int const signal : {SIGINT, SIGTERM, SIGHUP}) {
     stop_request const stop;
     EXPECT_FALSE(stop.requested());
@@ -131,13 +131,13 @@ TEST(StopRequest, FirstSignalOnlySetsTheFlag) {
   }
 }
 
-TEST(StopRequest, ASecondSignalAtOnceIsTheSameWish) {
+TEST(stop_request, a_second_signal_at_once_is_the_same_wish) {
   stop_request const stop;
   for (int const signal : {SIGINT, SIGINT, SIGTERM}) std::raise(signal);
   EXPECT_TRUE(stop.requested());
 }
 
-TEST(StopRequestDeathTest, ASignalASecondLaterActsAsUsual) {
+TEST(StopRequestDeathTest, a_signal_a_second_later_acts_as_usual) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -157,7 +157,7 @@ TEST(StopRequestDeathTest, ASignalASecondLaterActsAsUsual) {
       testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(StopRequest, WhatWasThereBeforeComesBack) {
+TEST(stop_request, what_was_there_before_comes_back) {
   static int count = 0;
   auto* const before = std::signal(SIGINT, [](int) { ++count; });
   {
@@ -170,7 +170,7 @@ TEST(StopRequest, WhatWasThereBeforeComesBack) {
   std::signal(SIGINT, before);
 }
 
-TEST(StopRequest, IgnoredSignalsStayIgnored) {
+TEST(stop_request, ignored_signals_stay_ignored) {
   auto* const before = std::signal(SIGINT, SIG_IGN);
   {
     stop_request const stop;
@@ -183,7 +183,7 @@ TEST(StopRequest, IgnoredSignalsStayIgnored) {
   std::signal(SIGINT, before);
 }
 
-TEST(StopRequest, OneAtATime) {
+TEST(stop_request, one_at_a_time) {
   {
     stop_request const stop;
     EXPECT_THROW(stop_request{}, usage_error);

@@ -76,7 +76,7 @@ report full_report() {
   return result;
 }
 
-TEST(Report, KeysAreThoseOfTheSchema) {
+TEST(report, keys_are_those_of_the_schema) {
   json const value = json::parse(to_json(full_report()));
   EXPECT_EQ(value["schema"], "lull.report/2");
   EXPECT_EQ(value["version"], "0.2.0");
@@ -124,7 +124,7 @@ void expect_no_zero(json const& value, std::string const& path) {
   }
 }
 
-TEST(Report, WhatWasNotMeasuredIsNullNeverZero) {
+TEST(report, what_was_not_measured_is_null_never_zero) {
   json const value = json::parse(to_json(report{}));
   expect_no_zero(value, "");
   EXPECT_TRUE(value["training"]["slowdown_pct"].is_null());
@@ -140,7 +140,7 @@ TEST(Report, WhatWasNotMeasuredIsNullNeverZero) {
   EXPECT_TRUE(json::parse(to_json(not_finite))["harvest"]["ratio"].is_null());
 }
 
-TEST(Report, BytesThatAreNoTextDoNotStopTheReport) {
+TEST(report, bytes_that_are_no_text_do_not_stop_the_report) {
   report result;
   result.config.tasks = {{"pagerank", {{"graph", "caf\xE9.el"}}}};
   EXPECT_EQ(json::parse(to_json(result))["config"]["tasks"][0]["options"]["graph"], "caf\xEF\xBF\xBD.el");
@@ -152,7 +152,7 @@ std::string printed(report const& result) {
   return out.str();
 }
 
-TEST(Report, TableSaysGainCostAndLoss) {
+TEST(report, table_says_gain_cost_and_loss) {
   std::string const text = printed(full_report());
   EXPECT_EQ(text, R"(lull harvest on cuda, Example GPU
 1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations
@@ -203,7 +203,7 @@ lost                    7.80 ms, 0.87 % of the bubbles' time
 )");
 }
 
-TEST(Report, TableSumsUpJobsThatEndedAlike) {
+TEST(report, table_sums_up_jobs_that_ended_alike) {
   report result = full_report();
   result.jobs.assign(44, {"ranks", "finished", 300, 40, 5'000, true, 1});
   result.jobs.push_back({"ranks", "cancelled", 7, 2, 3, std::nullopt, std::nullopt});
@@ -218,13 +218,13 @@ TEST(Report, TableSumsUpJobsThatEndedAlike) {
       << text;
 }
 
-TEST(Report, TableOfThreadsLeavesOutWhatOnlyAGpuHas) {
+TEST(report, table_of_threads_leaves_out_what_only_a_gpu_has) {
   report result = full_report();
   result.executor = "threads";
   EXPECT_EQ(printed(result).find("workers' SMs"), std::string::npos);
 }
 
-TEST(Report, ShareAboveAHundredPercentHasItsReasonBesideIt) {
+TEST(report, share_above_a_hundred_percent_has_its_reason_beside_it) {
   report result = full_report();
   EXPECT_EQ(printed(result).find("above 100 %"), std::string::npos);
   result.harvest.ratio = 1.085;
@@ -237,7 +237,7 @@ TEST(Report, ShareAboveAHundredPercentHasItsReasonBesideIt) {
   EXPECT_NE(text.find("-9.99 %: gained: faster than alone"), std::string::npos) << text;
 }
 
-TEST(Report, ClosingSentenceSaysGainAndCost) {
+TEST(report, closing_sentence_says_gain_and_cost) {
   report result = full_report();
   EXPECT_EQ(closing_sentence(result), "pagerank used 93.4 % of the idle GPU time; training took 0.34 % longer.");
   result.training->percent = -0.1;
@@ -253,7 +253,7 @@ TEST(Report, ClosingSentenceSaysGainAndCost) {
   EXPECT_EQ(closing_sentence(report{}), "");
 }
 
-TEST(Report, HeadlineSaysAllInOneLine) {
+TEST(report, headline_says_all_in_one_line) {
   report result = full_report();
   EXPECT_EQ(headline(result),
             "lull harvest on cuda, Example GPU: 1f1b, stage 0 of 4, 8 micro-batches, forward 2 ms, 5 iterations. "
@@ -264,7 +264,7 @@ TEST(Report, HeadlineSaysAllInOneLine) {
   EXPECT_NE(headline(result).find("idle GPU time. Times are those of CPU threads"), std::string::npos);
 }
 
-TEST(Report, TableFits80ColumnsWhateverItHolds) {
+TEST(report, table_fits_80_columns_whatever_it_holds) {
   report result = full_report();
   result.time = "cpu";
   result.machine.gpu->name = std::string(200, 'g');
@@ -283,7 +283,7 @@ TEST(Report, TableFits80ColumnsWhateverItHolds) {
   }
 }
 
-TEST(Report, TableOfNothingClaimsNothing) {
+TEST(report, table_of_nothing_claims_nothing) {
   report result;
   result.command = "run";
   result.executor = "threads";
@@ -295,7 +295,7 @@ TEST(Report, TableOfNothingClaimsNothing) {
   EXPECT_EQ(text.find('0'), std::string::npos);
 }
 
-TEST(Report, CostOfMeasuredPairs) {
+TEST(report, cost_of_measured_pairs) {
   std::vector<double> const baseline{100, 100}, treated{102, 102};
   report result;
   result.training = paired_slowdown(baseline, treated);

@@ -50,7 +50,7 @@ TEST_F(program, tasks_as_json_has_what_the_tables_have) {
 }
 
 /// … and names it.
-TEST(Registry, EachExampleIsARequestOfItsTask) {
+TEST(registry, each_example_is_a_request_of_its_task) {
   for (task_entry const& each : registry()) EXPECT_EQ(parse_task(each.example, known_tasks()).name, each.name);
 }
 

@@ -54,7 +54,7 @@ test::owner_facts const facts{
 INSTANTIATE_TEST_SUITE_P(betweenness, graph_owner, testing::Values(facts));
 INSTANTIATE_TEST_SUITE_P(betweenness, search_owner, testing::Values(facts));
 
-TEST(BetweennessOwner, WritesCentralities) {
+TEST(betweenness_owner, writes_centralities) {
   test::test_folder const folder;
   auto const out = folder.at("out.tsv");
   runtime side{on_threads()};
@@ -73,7 +73,7 @@ TEST(BetweennessOwner, WritesCentralities) {
   EXPECT_EQ(all->write().front(), "from 5 vertices: 17 vertices reached; the highest is 4, of vertex 4");
 }
 
-TEST(BetweennessOwner, DrawsTheSameSourcesForTheSameSeed) {
+TEST(betweenness_owner, draws_the_same_sources_for_the_same_seed) {
   runtime side{on_threads()};
   auto const highest = [&](settings given) {
     given.insert(given.end(), {{"kronecker", "8"}, {"samples", "3"}});
@@ -84,7 +84,7 @@ TEST(BetweennessOwner, DrawsTheSameSourcesForTheSameSeed) {
   EXPECT_NE(highest({{"sample_seed", "2"}}), first);
 }
 
-TEST(SampledSources, AreDifferentVerticesThatAnEdgeLeaves) {
+TEST(sampled_sources, are_different_vertices_that_an_edge_leaves) {
   csr const graph = test::from_rows({{}, {2}, {}, {1}, {4}, {}, {0, 0}, {3}, {}});
   sources const all{1, 3, 4, 6, 7};
   EXPECT_EQ(sample_sources(graph, 5, 1), all);
@@ -101,7 +101,7 @@ TEST(SampledSources, AreDifferentVerticesThatAnEdgeLeaves) {
   EXPECT_EQ(drawn[0] + drawn[2] + drawn[5] + drawn[8], 0);
 }
 
-TEST(BetweennessOwner, DrawsNoSourcesWhereSomeAreGiven) {
+TEST(betweenness_owner, draws_no_sources_where_some_are_given) {
   for (auto const* const drawing : {"samples", "sample_seed"}) {
     EXPECT_EQ(message_of<usage_error>([&] {
                 owner({{"source", "1"}, {drawing, "3"}});
@@ -110,7 +110,7 @@ TEST(BetweennessOwner, DrawsNoSourcesWhereSomeAreGiven) {
   }
 }
 
-TEST(BetweennessOwner, NeedsGrowWithTheSources) {
+TEST(betweenness_owner, needs_grow_with_the_sources) {
   auto const four = owner({{"grid", "32"}})->needs(executor_kind::threads);
   auto const many = owner({{"grid", "32"}, {"samples", "1000"}})->needs(executor_kind::threads);
   auto const all = owner({{"grid", "32"}, {"samples", "100000"}})->needs(executor_kind::threads);

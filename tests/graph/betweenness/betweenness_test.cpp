@@ -58,7 +58,7 @@ void expect_near(std::vector<double> const& found, std::vector<double> const& ex
   }
 }
 
-class BetweennessOnThreads : public test::task_on_threads {
+class betweenness_on_threads : public test::task_on_threads {
  protected:
   std::vector<named_graph> some_graphs(std::uint32_t times) const {
     if (!solo()) return few_graphs();
@@ -94,7 +94,7 @@ class BetweennessOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(BetweennessOnThreads, IsRight) {
+TEST_P(betweenness_on_threads, is_right) {
   for (auto const& one : some_graphs(3)) {
     auto const last = one.graph.vertices() - 1;
     for (std::uint32_t const source : {0U, last / 2, last}) {
@@ -104,14 +104,14 @@ TEST_P(BetweennessOnThreads, IsRight) {
   }
 }
 
-TEST_P(BetweennessOnThreads, AddsUpItsSources) {
+TEST_P(betweenness_on_threads, adds_up_its_sources) {
   for (auto const& one : some_graphs(1)) {
     auto const last = one.graph.vertices() - 1;
     expect_right<small_betweenness>(one, {last, 0, last / 3, 0});
   }
 }
 
-TEST_P(BetweennessOnThreads, OfAllVerticesIsTheDefinitions) {
+TEST_P(betweenness_on_threads, of_all_vertices_is_the_definitions) {
   EXPECT_EQ(totals<small_betweenness>(from_rows(path(5)), {0, 1, 2, 3, 4}), (std::vector<double>{0, 3, 4, 3, 0}));
   // Of two paths around a square each takes half; the edge that is there twice makes two paths of one.
   csr const square = from_rows({{1, 2}, {3}, {3}, {}});
@@ -120,7 +120,7 @@ TEST_P(BetweennessOnThreads, OfAllVerticesIsTheDefinitions) {
   EXPECT_EQ(totals<small_betweenness>(twice, {0}), (std::vector<double>{0, 1.0 / 3, 2.0 / 3, 0}));
 }
 
-TEST_P(BetweennessOnThreads, DoesAllKindsOfPhasesAndStages) {
+TEST_P(betweenness_on_threads, does_all_kinds_of_phases_and_stages) {
   auto const threads = executor_for(1);
   csr const graph = from_rows(star(600));
   betweenness_arrays<small_betweenness> const arrays{*threads, graph, sources{5}};
@@ -133,7 +133,7 @@ TEST_P(BetweennessOnThreads, DoesAllKindsOfPhasesAndStages) {
 }
 
 /// More than a double could count.
-TEST_P(BetweennessOnThreads, CountsPathsBeyondADouble) {
+TEST_P(betweenness_on_threads, counts_paths_beyond_a_double) {
   std::uint32_t const count = solo() ? 1500 : 1100;
   csr const graph = diamonds(count);
   auto const found = totals<small_betweenness>(graph, {0});
@@ -144,7 +144,7 @@ TEST_P(BetweennessOnThreads, CountsPathsBeyondADouble) {
   EXPECT_TRUE(verify_betweenness(graph, sources{0}, found).ok);
 }
 
-TEST_P(BetweennessOnThreads, SpreadsAHubOverManyItems) {
+TEST_P(betweenness_on_threads, spreads_a_hub_over_many_items) {
   csr const graph = from_rows(star(solo() ? 3000 : 200));
   std::uint64_t const leaves = graph.edges() / 2;
   auto const hub = static_cast<std::uint32_t>(leaves / 2);
@@ -158,7 +158,7 @@ TEST_P(BetweennessOnThreads, SpreadsAHubOverManyItems) {
   EXPECT_EQ(task.extent({}, 0), (leaves + 15) / 16);
 }
 
-TEST_P(BetweennessOnThreads, IsRightInPiecesOfAnySize) {
+TEST_P(betweenness_on_threads, is_right_in_pieces_of_any_size) {
   named_graph const one{"kronecker", generate_kronecker({.scale = solo() ? 9U : 4U})};
   expect_right<basic_betweenness<8, 2, 32>>(one, {1});
   expect_right<basic_betweenness<64, 4, 64>>(one, {1});
@@ -166,7 +166,7 @@ TEST_P(BetweennessOnThreads, IsRightInPiecesOfAnySize) {
 }
 
 /// Nor does the size of a piece, or of the team.
-TEST_P(BetweennessOnThreads, GrainBlocksAndTeamsChangeNoBit) {
+TEST_P(betweenness_on_threads, grain_blocks_and_teams_change_no_bit) {
   for (auto const& one : some_graphs(2)) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const expected = plainly<small_betweenness>(*executor_for(), one.graph, from);
@@ -179,7 +179,7 @@ TEST_P(BetweennessOnThreads, GrainBlocksAndTeamsChangeNoBit) {
   }
 }
 
-TEST_P(BetweennessOnThreads, TeamsOfAnySizeGiveTheSameBits) {
+TEST_P(betweenness_on_threads, teams_of_any_size_give_the_same_bits) {
   auto const of_three = make_executor({.kind = executor_kind::threads, .processors = 1, .team_width = 3});
   for (auto const& one : few_graphs()) {
     EXPECT_EQ(plainly<small_betweenness>(*executor_for(), one.graph, {1, 0}),
@@ -188,7 +188,7 @@ TEST_P(BetweennessOnThreads, TeamsOfAnySizeGiveTheSameBits) {
   }
 }
 
-TEST_P(BetweennessOnThreads, PreemptionChangesNoBit) {
+TEST_P(betweenness_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 7U : 4U})},
                                       {"grid", from_rows(grid(solo() ? 12 : 5))}};
   for (auto const& one : some) {
@@ -201,7 +201,7 @@ TEST_P(BetweennessOnThreads, PreemptionChangesNoBit) {
   }
 }
 
-TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+TEST_P(betweenness_on_threads, needs_nothing_of_what_its_arrays_held) {
   for (auto const& one : some_graphs(1)) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const threads = executor_for(1);
@@ -213,7 +213,7 @@ TEST_P(BetweennessOnThreads, NeedsNothingOfWhatItsArraysHeld) {
 }
 
 /// The queues, whose order does.
-TEST_P(BetweennessOnThreads, LeavesNothingThatDependsOnTiming) {
+TEST_P(betweenness_on_threads, leaves_nothing_that_depends_on_timing) {
   auto const threads = executor_for();
   betweenness_arrays<small_betweenness> const arrays{*threads, generate_kronecker({.scale = 5}), sources{1, 2}};
   run_task(*threads, arrays.task());
@@ -225,7 +225,7 @@ TEST_P(BetweennessOnThreads, LeavesNothingThatDependsOnTiming) {
   }
 }
 
-TEST(BetweennessArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
+TEST(betweenness_arrays, refuse_memory_that_does_not_suffice_with_the_figures) {
   expect_refused_for_memory(
       [](executor& on) {
         betweenness_arrays<betweenness>{on, generate_kronecker({.scale = 10}), sources{3, 4}};
@@ -233,7 +233,7 @@ TEST(BetweennessArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
       "1024 vertices and 32768 edges from 2 sources");
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, BetweennessOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, betweenness_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -10,7 +10,7 @@
 namespace lull {
 namespace {
 
-TEST(WideNumber, CalculatesAsADoubleDoes) {
+TEST(wide_number, calculates_as_a_double_does) {
   for (double const a : {0.0, 1.0, 3.0, 0.1, 1e70, 1e-70}) {
     for (double const b : {1.0, 7.0, 0.3, 1e60}) {
       EXPECT_EQ((wide_number::of(a) + wide_number::of(b)).value(), a + b) << a << " + " << b;
@@ -23,7 +23,7 @@ TEST(WideNumber, CalculatesAsADoubleDoes) {
   }
 }
 
-TEST(WideNumber, HasNoEnd) {
+TEST(wide_number, has_no_end) {
   wide_number doubled = wide_number::of(3);
   for (int i = 0; i < 5000; ++i) doubled = doubled + doubled;
   EXPECT_EQ(doubled.scale * 512 + std::ilogb(doubled.fraction), 5001);
@@ -34,7 +34,7 @@ TEST(WideNumber, HasNoEnd) {
   EXPECT_EQ(doubled * wide_number{}, wide_number{});
 }
 
-TEST(WideNumber, AddsAcrossScalesWithoutALoss) {
+TEST(wide_number, adds_across_scales_without_a_loss) {
   // 1 + 2^-52, of which the one is just above the border between two scales.
   wide_number const one = wide_number::of(0x1p256);
   EXPECT_EQ(one.scale, 1);
@@ -43,7 +43,7 @@ TEST(WideNumber, AddsAcrossScalesWithoutALoss) {
   EXPECT_EQ(sum.scale, 1);
 }
 
-TEST(RowParts, CoverARowOnce) {
+TEST(row_parts, cover_a_row_once) {
   using parts = detail::row_parts<4>;
   for (std::uint64_t numbers = 1; numbers < 70; ++numbers) {
     std::uint64_t expected_part = 0;

@@ -36,7 +36,7 @@ std::string verdict_on(csr const& graph, sources const& given, values const& fou
   return verdict.ok ? "" : verdict.message;
 }
 
-TEST(VerifyBetweenness, AcceptsWhatBrandesFinds) {
+TEST(verify_betweenness, accepts_what_brandes_finds) {
   for (auto const& one : graphs(2)) {
     auto const last = one.graph.vertices() - 1;
     for (sources const& given : {sources{0}, sources{last / 2, 0, last}}) {
@@ -46,7 +46,7 @@ TEST(VerifyBetweenness, AcceptsWhatBrandesFinds) {
   EXPECT_EQ(verdict_on(uniform(), from, brandes(uniform(), from)), "");
 }
 
-TEST(VerifyBetweenness, SaysWhatItLookedAt) {
+TEST(verify_betweenness, says_what_it_looked_at) {
   auto const verdict = verify_betweenness(small_graph(), sources{0}, brandes(small_graph(), sources{0}));
   EXPECT_TRUE(verdict.ok);
   EXPECT_EQ(verdict.sum, 0 + 0 + 1 + 2 + 2 + 3);
@@ -73,7 +73,7 @@ struct chain {
   }
 };
 
-TEST(VerifyBetweenness, CountsPathsBeyondALongDouble) {
+TEST(verify_betweenness, counts_paths_beyond_a_long_double) {
   chain made{20'000, 0};
   made.rows.emplace_back();
   made.found.push_back(0);
@@ -84,7 +84,7 @@ TEST(VerifyBetweenness, CountsPathsBeyondALongDouble) {
 }
 
 /// A vertex to which one way leads with 2^8,000 paths, the other with twice as many, in either order.
-TEST(VerifyBetweenness, AddsNumbersOfPathsAboutTheLargestMantissa) {
+TEST(verify_betweenness, adds_numbers_of_paths_about_the_largest_mantissa) {
   constexpr std::uint32_t count = 8'000;
   constexpr std::uint32_t end = 3 * count;
   for (bool const more_first : {false, true}) {
@@ -97,7 +97,7 @@ TEST(VerifyBetweenness, AddsNumbersOfPathsAboutTheLargestMantissa) {
   }
 }
 
-TEST(VerifyBetweenness, RejectsWhatIsNoCentrality) {
+TEST(verify_betweenness, rejects_what_is_no_centrality) {
   values const right = brandes(small_graph(), sources{0});
   for (double const wrong : {-1e-300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity()}) {
@@ -109,7 +109,7 @@ TEST(VerifyBetweenness, RejectsWhatIsNoCentrality) {
   }
 }
 
-TEST(VerifyBetweenness, RejectsAnythingWhereNoPathGoesOn) {
+TEST(verify_betweenness, rejects_anything_where_no_path_goes_on) {
   values found = brandes(small_graph(), sources{0});
   found[7] = 1e-300;
   EXPECT_EQ(verdict_on(small_graph(), sources{0}, found),
@@ -120,7 +120,7 @@ TEST(VerifyBetweenness, RejectsAnythingWhereNoPathGoesOn) {
   EXPECT_NE(verdict_on(small_graph(), sources{0}, found), "");
 }
 
-TEST(VerifyBetweenness, RejectsAValueThatIsABitOff) {
+TEST(verify_betweenness, rejects_a_value_that_is_a_bit_off) {
   values const right = brandes(uniform(), from);
   double const bound = verify_betweenness(uniform(), from, right).bound;
   auto const highest = std::max_element(right.begin(), right.end()) - right.begin();
@@ -135,7 +135,7 @@ TEST(VerifyBetweenness, RejectsAValueThatIsABitOff) {
 }
 
 /// What a mistake in the algorithm would come to.
-TEST(VerifyBetweenness, RejectsOtherCentralities) {
+TEST(verify_betweenness, rejects_other_centralities) {
   csr const& graph = uniform();
   values const right = brandes(graph, from);
   auto const rejected = [&](values const& found) { return !verdict_on(graph, from, found).empty(); };
@@ -163,7 +163,7 @@ TEST(VerifyBetweenness, RejectsOtherCentralities) {
 }
 
 /// Which the sum of all does not see.
-TEST(VerifyBetweenness, RejectsWhatLiesOnAnotherVertex) {
+TEST(verify_betweenness, rejects_what_lies_on_another_vertex) {
   values found = brandes(uniform(), from);
   std::vector<std::uint32_t> order(found.size());
   for (std::uint32_t vertex = 0; vertex < order.size(); ++vertex) order[vertex] = vertex;
@@ -178,7 +178,7 @@ TEST(VerifyBetweenness, RejectsWhatLiesOnAnotherVertex) {
 }
 
 /// Values that add up to what they should, and of which the highest is right.
-TEST(VerifyBetweenness, LooksAtDrawnVertices) {
+TEST(verify_betweenness, looks_at_drawn_vertices) {
   csr const wide = from_rows({{1, 2, 3, 4}, {5, 6, 6}, {5}, {5}, {5}, {}, {}});
   values found = brandes(wide, sources{0});
   EXPECT_EQ(found, (values{0, 1.25, 0.25, 0.25, 0.25, 0, 0}));
@@ -192,7 +192,7 @@ TEST(VerifyBetweenness, LooksAtDrawnVertices) {
   EXPECT_TRUE(verify_betweenness(wide, sources{0}, found, 0).ok) << "none is drawn";
 }
 
-TEST(VerifyBetweenness, RefusesWhatItCannotCheck) {
+TEST(verify_betweenness, refuses_what_it_cannot_check) {
   EXPECT_THROW(verify_betweenness(small_graph(), sources{0}, values(3)), usage_error);
   EXPECT_THROW(verify_betweenness(small_graph(), sources{}, values(8)), usage_error);
   EXPECT_THROW(verify_betweenness(small_graph(), sources{0, 8}, values(8)), usage_error);

@@ -50,7 +50,7 @@ test::owner_facts const facts{
 INSTANTIATE_TEST_SUITE_P(bfs, graph_owner, testing::Values(facts));
 INSTANTIATE_TEST_SUITE_P(bfs, search_owner, testing::Values(facts));
 
-TEST(BfsOwner, HasATypeForSearchesAtOnce) {
+TEST(bfs_owner, has_a_type_for_searches_at_once) {
   task_entry const entry = bfs_entry();
   option_values values{entry.options};
   auto const single = entry.type(values).threads;
@@ -60,7 +60,7 @@ TEST(BfsOwner, HasATypeForSearchesAtOnce) {
   EXPECT_NO_THROW(owner({{"sources", "list"}, {"at_once", "64"}}));
 }
 
-TEST(BfsOwner, WritesDepthsAndParents) {
+TEST(bfs_owner, writes_depths_and_parents) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "1 3\n1 2\n2 4\n3 4\n4 1\n5 0\n");
   auto const out = folder.at("out.tsv");
@@ -73,7 +73,7 @@ TEST(BfsOwner, WritesDepthsAndParents) {
   EXPECT_EQ(lines_of(out), (lines{"0\t1\t5", "1\t-1\t-1", "2\t-1\t-1", "3\t-1\t-1", "4\t-1\t-1", "5\t0\t5"}));
 }
 
-TEST(BfsOwner, SearchesFromEachVertexOfAList) {
+TEST(bfs_owner, searches_from_each_vertex_of_a_list) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "1 2\n2 0\n");
   auto const out = folder.at("out.tsv");
@@ -91,7 +91,7 @@ TEST(BfsOwner, SearchesFromEachVertexOfAList) {
 }
 
 /// At once or one after the other: the same file, line for line.
-TEST(BfsOwner, SearchesFromTheVerticesOfAListAtOnce) {
+TEST(bfs_owner, searches_from_the_vertices_of_a_list_at_once) {
   test::test_folder const folder;
   std::string vertices;
   for (int i = 0; i < 70; ++i) vertices += std::to_string(i * 37 % 1024) + "\n";
@@ -116,7 +116,7 @@ TEST(BfsOwner, SearchesFromTheVerticesOfAListAtOnce) {
   EXPECT_EQ(together->verify().message, "the run has not ended: 0 of 70 searches are done");
 }
 
-TEST(BfsOwner, NeedsGrowWithTheSources) {
+TEST(bfs_owner, needs_grow_with_the_sources) {
   test::test_folder const folder;
   auto const one = owner({{"kronecker", "10"}})->needs(executor_kind::threads);
   auto const list = folder.write("list", "1\n2\n3\n");
@@ -127,7 +127,7 @@ TEST(BfsOwner, NeedsGrowWithTheSources) {
   EXPECT_GT(at_once->needs(executor_kind::threads).machine_bytes, three.machine_bytes);
 }
 
-TEST(BfsOwner, ReadsTheResultsOfARunOnce) {
+TEST(bfs_owner, reads_the_results_of_a_run_once) {
   test::expect_one_reading(bfs_entry(), {{"kronecker", "10"}, {"source", "1"}});
   test::test_folder const folder;
   auto const list = folder.write("list", "1\n2\n3\n");

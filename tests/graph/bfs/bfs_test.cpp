@@ -26,7 +26,7 @@ using test::path;
 using test::star;
 using sources = std::vector<std::uint32_t>;
 
-class BfsOnThreads : public test::task_on_threads {
+class bfs_on_threads : public test::task_on_threads {
  protected:
   /// All that an uninterrupted run wrote, without worker and protocol.
   template <class Task>
@@ -63,7 +63,7 @@ class BfsOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(BfsOnThreads, IsRight) {
+TEST_P(bfs_on_threads, is_right) {
   for (auto const& one : graphs(solo() ? 10 : 1)) {
     auto const last = one.graph.vertices() - 1;
     for (std::uint32_t const source : {0U, last / 2, last}) {
@@ -73,28 +73,28 @@ TEST_P(BfsOnThreads, IsRight) {
   }
 }
 
-TEST_P(BfsOnThreads, SearchesFromOneSourceAfterTheOther) {
+TEST_P(bfs_on_threads, searches_from_one_source_after_the_other) {
   for (auto const& one : graphs(1)) {
     auto const last = one.graph.vertices() - 1;
     expect_right<small_bfs>(one, {last, 0, last / 3, 0});
   }
 }
 
-TEST_P(BfsOnThreads, DoesAllKindsOfPhases) {
+TEST_P(bfs_on_threads, does_all_kinds_of_phases) {
   csr const graph = from_rows(layers({1, 3, 40, 200, 300, 5, 90, 1, 70}));
   test::phase_counts<bfs_phase> counts;
   count(graph, {0, 1}, counts);
   counts.expect_all();
 }
 
-TEST_P(BfsOnThreads, GoesThroughSmallLevelsAFewAtATime) {
+TEST_P(bfs_on_threads, goes_through_small_levels_a_few_at_a_time) {
   test::phase_counts<bfs_phase> counts;
   count(from_rows(path(301)), {0}, counts);
   EXPECT_EQ(counts.of(bfs_phase::small), 300U / small_bfs::small_levels);
   EXPECT_EQ(counts.of(bfs_phase::push) + counts.of(bfs_phase::pull), 0U);
 }
 
-TEST_P(BfsOnThreads, SpreadsAHubOverManyItems) {
+TEST_P(bfs_on_threads, spreads_a_hub_over_many_items) {
   csr const graph = from_rows(star(solo() ? 6000 : 500));
   auto const vertices = graph.vertices();
   for (std::uint32_t const source : {0U, vertices / 2, vertices - 1})
@@ -111,7 +111,7 @@ TEST_P(BfsOnThreads, SpreadsAHubOverManyItems) {
 }
 
 /// Rows about the borders of pieces and probes, entered and left.
-TEST_P(BfsOnThreads, IsRightWhateverTheDegrees) {
+TEST_P(bfs_on_threads, is_right_whatever_the_degrees) {
   std::vector<std::uint32_t> const degrees{0, 1, 2, 3, 4, 15, 16, 17, 31, 32, 33, 48, 64, 100};
   for (std::uint32_t turn = 0; turn < (solo() ? 20U : 3U); ++turn) {
     std::vector<std::uint32_t> entering;
@@ -124,14 +124,14 @@ TEST_P(BfsOnThreads, IsRightWhateverTheDegrees) {
   }
 }
 
-TEST_P(BfsOnThreads, IsRightInPiecesOfAnySize) {
+TEST_P(bfs_on_threads, is_right_in_pieces_of_any_size) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 6U});
   expect_right<basic_bfs<4, 1, 32>>({"4", graph}, {1});
   expect_right<basic_bfs<64, 3, 64>>({"64", graph}, {1});
   expect_right<basic_bfs<256, 4, 128>>({"256", graph}, {1});
 }
 
-TEST_P(BfsOnThreads, GrainAndBlocksChangeNoBit) {
+TEST_P(bfs_on_threads, grain_and_blocks_change_no_bit) {
   for (auto const& [name, graph] : graphs(solo() ? 10 : 1)) {
     sources const from{graph.vertices() / 2, 0};
     auto const expected = plainly<small_bfs>(graph, from);
@@ -142,7 +142,7 @@ TEST_P(BfsOnThreads, GrainAndBlocksChangeNoBit) {
   }
 }
 
-TEST_P(BfsOnThreads, PreemptionChangesNoBit) {
+TEST_P(bfs_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})},
                                       {"layers", from_rows(layers({1, 3, 40, 200, 300, 5, 90, 1, 70}))}};
   for (auto const& [name, graph] : some) {
@@ -155,7 +155,7 @@ TEST_P(BfsOnThreads, PreemptionChangesNoBit) {
   }
 }
 
-TEST_P(BfsOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+TEST_P(bfs_on_threads, needs_nothing_of_what_its_arrays_held) {
   for (auto const& one : graphs(1)) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const threads = executor_for(1);
@@ -169,7 +169,7 @@ TEST_P(BfsOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   }
 }
 
-TEST_P(BfsOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+TEST_P(bfs_on_threads, memory_that_does_not_suffice_is_refused_with_the_figures) {
   test::expect_refused_for_memory(
       [](executor& on) {
         bfs_arrays<bfs>{on, generate_kronecker({.scale = 10}), sources{3, 4}};
@@ -177,7 +177,7 @@ TEST_P(BfsOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
       "1024 vertices and 32768 edges from 2 sources");
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, BfsOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, bfs_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

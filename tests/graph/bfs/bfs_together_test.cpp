@@ -84,7 +84,7 @@ all_found searched(csr const& graph, sources const& from) {
   return found;
 }
 
-class BfsTogetherOnThreads : public test::task_on_threads {
+class bfs_together_on_threads : public test::task_on_threads {
  protected:
   /// All that an uninterrupted run wrote, without worker and protocol.
   test::all_bytes plainly(csr const& graph, sources const& from, std::uint32_t at_once, std::uint32_t grain = 1,
@@ -131,7 +131,7 @@ class BfsTogetherOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(BfsTogetherOnThreads, FindsWhatTheTaskOfSingleSearchesFinds) {
+TEST_P(bfs_together_on_threads, finds_what_the_task_of_single_searches_finds) {
   for (named_graph const& one :
        {named_graph{"kronecker", generate_kronecker({.scale = 7})}, named_graph{"star", from_rows(star(100))}}) {
     sources const from = spread(one.graph, 20);
@@ -144,7 +144,7 @@ TEST_P(BfsTogetherOnThreads, FindsWhatTheTaskOfSingleSearchesFinds) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, FindsWhatIsThere) {
+TEST_P(bfs_together_on_threads, finds_what_is_there) {
   for (auto const& one : graphs(solo() ? 5 : 1)) {
     for (std::uint32_t const count : {2U, 64U}) {
       sources const from = spread(one.graph, count);
@@ -155,7 +155,7 @@ TEST_P(BfsTogetherOnThreads, FindsWhatIsThere) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, SearchesGroupAfterGroup) {
+TEST_P(bfs_together_on_threads, searches_group_after_group) {
   for (auto const& one : graphs(1)) {
     sources const from = spread(one.graph, solo() ? 131 : 66);
     auto const single = searched(one.graph, from);
@@ -164,7 +164,7 @@ TEST_P(BfsTogetherOnThreads, SearchesGroupAfterGroup) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, HowManyAtOnceChangesNoResult) {
+TEST_P(bfs_together_on_threads, how_many_at_once_changes_no_result) {
   named_graph const one{"kronecker", generate_kronecker({.scale = 6})};
   sources const from = spread(one.graph, 17);
   auto const single = searched(one.graph, from);
@@ -173,20 +173,20 @@ TEST_P(BfsTogetherOnThreads, HowManyAtOnceChangesNoResult) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, SearchesFromOneVertexManyTimes) {
+TEST_P(bfs_together_on_threads, searches_from_one_vertex_many_times) {
   for (auto const& one : graphs(1)) {
     expect_equal<small_bfs_together>(one, sources(64, one.graph.vertices() / 2), 64);
     expect_equal<small_bfs_together>(one, {0, 1 % one.graph.vertices(), 0, 0}, 64);
   }
 }
 
-TEST_P(BfsTogetherOnThreads, DoesAllKindsOfPhases) {
+TEST_P(bfs_together_on_threads, does_all_kinds_of_phases) {
   phase_counts counts;
   count(from_rows(layers({3, 3, 9, 40, 200, 300, 2, 2, 60, 300})), {0, 1, 2}, counts);
   counts.expect_all();
 }
 
-TEST_P(BfsTogetherOnThreads, GoesThroughSmallLevelsAFewAtATime) {
+TEST_P(bfs_together_on_threads, goes_through_small_levels_a_few_at_a_time) {
   phase_counts counts;
   count(from_rows(path(301)), {0, 1, 2}, counts);
   EXPECT_LE(counts.of(bfs_together_phase::small), 302U / small_bfs_together::small_levels);
@@ -194,7 +194,7 @@ TEST_P(BfsTogetherOnThreads, GoesThroughSmallLevelsAFewAtATime) {
 }
 
 /// A star that is a small part of its graph is pushed, from many sources in slices.
-TEST_P(BfsTogetherOnThreads, SpreadsAHubOverManyItems) {
+TEST_P(bfs_together_on_threads, spreads_a_hub_over_many_items) {
   auto rows = star(150);
   rows.resize(solo() ? 3000 : 2000);
   for (std::uint32_t vertex = 151; vertex < rows.size(); ++vertex) rows[vertex].assign(solo() ? 12 : 18, vertex);
@@ -223,7 +223,7 @@ TEST_P(BfsTogetherOnThreads, SpreadsAHubOverManyItems) {
 }
 
 /// Rows about the borders of pieces, entered and left.
-TEST_P(BfsTogetherOnThreads, FindsTheSameWhateverTheDegrees) {
+TEST_P(bfs_together_on_threads, finds_the_same_whatever_the_degrees) {
   std::vector<std::uint32_t> const degrees{0, 1, 2, 3, 4, 15, 16, 17, 31, 32, 33, 48, 64, 100};
   for (std::uint32_t turn = 0; turn < (solo() ? 20U : 2U); ++turn) {
     std::vector<std::uint32_t> entering;
@@ -237,7 +237,7 @@ TEST_P(BfsTogetherOnThreads, FindsTheSameWhateverTheDegrees) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, FindsTheSameInPiecesOfAnySize) {
+TEST_P(bfs_together_on_threads, finds_the_same_in_pieces_of_any_size) {
   named_graph const one{"kronecker", generate_kronecker({.scale = solo() ? 9U : 6U})};
   sources const from = spread(one.graph, 40);
   auto const single = searched(one.graph, from);
@@ -246,7 +246,7 @@ TEST_P(BfsTogetherOnThreads, FindsTheSameInPiecesOfAnySize) {
   expect_equal<basic_bfs_together<256, 128>>(one, from, 64, single);
 }
 
-TEST_P(BfsTogetherOnThreads, GrainAndBlocksChangeNoBit) {
+TEST_P(bfs_together_on_threads, grain_and_blocks_change_no_bit) {
   for (auto const& [name, graph] : graphs(solo() ? 3 : 1)) {
     sources const from = spread(graph, 20);
     auto const expected = plainly(graph, from, 12);
@@ -257,7 +257,7 @@ TEST_P(BfsTogetherOnThreads, GrainAndBlocksChangeNoBit) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, PreemptionChangesNoBit) {
+TEST_P(bfs_together_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})},
                                       {"layers", from_rows(layers({1, 3, 40, 200, 300, 5, 90, 1, 70}))}};
   for (auto const& [name, graph] : some) {
@@ -270,7 +270,7 @@ TEST_P(BfsTogetherOnThreads, PreemptionChangesNoBit) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+TEST_P(bfs_together_on_threads, needs_nothing_of_what_its_arrays_held) {
   for (auto const& one : graphs(1)) {
     sources const from = spread(one.graph, 9);
     auto const threads = executor_for(1);
@@ -281,7 +281,7 @@ TEST_P(BfsTogetherOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   }
 }
 
-TEST_P(BfsTogetherOnThreads, RefusesWhatItCannotDo) {
+TEST_P(bfs_together_on_threads, refuses_what_it_cannot_do) {
   csr const graph = generate_kronecker({.scale = 10});
   test::expect_refused_for_memory(
       [&](executor& on) {
@@ -294,7 +294,7 @@ TEST_P(BfsTogetherOnThreads, RefusesWhatItCannotDo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, BfsTogetherOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, bfs_together_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

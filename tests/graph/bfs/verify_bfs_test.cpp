@@ -41,19 +41,19 @@ std::vector<solved> solved_graphs() {
   };
 }
 
-TEST(VerifyBfs, AcceptsSolvedGraphs) {
+TEST(verify_bfs, accepts_solved_graphs) {
   for (auto const& [name, graph, source, found] : solved_graphs()) {
     auto const verdict = verify_bfs(graph, source, found);
     EXPECT_TRUE(verdict.ok) << name << ": " << verdict.message;
   }
 }
 
-TEST(VerifyBfs, SaysWhatItFound) {
+TEST(verify_bfs, says_what_it_found) {
   EXPECT_EQ(verify_bfs(lattice(), 0, of_lattice()).message, "from vertex 0: 7 of 8 vertices reached, depth 4");
 }
 
 /// Any other label of any vertex makes a result wrong.
-TEST(VerifyBfs, RejectsEveryChangeOfAVertex) {
+TEST(verify_bfs, rejects_every_change_of_a_vertex) {
   for (auto const& [name, graph, source, found] : solved_graphs()) {
     std::vector<std::uint32_t> values{bfs_found::none};
     for (std::uint32_t value = 0; value < graph.vertices() + 2; ++value) values.push_back(value);
@@ -76,7 +76,7 @@ struct mutant {
   std::function<void(results&)> change;
 };
 
-TEST(VerifyBfs, TellsEachKindOfFault) {
+TEST(verify_bfs, tells_each_kind_of_fault) {
   std::vector<mutant> const mutants{
       {"the source is vertex 0 (depth 1)", [](results& found) { found[0].depth = 1; }},
       {"the source is vertex 0 (not reached)", [](results& found) { found[0] = {}; }},
@@ -113,14 +113,14 @@ TEST(VerifyBfs, TellsEachKindOfFault) {
 }
 
 /// All of a cycle one deeper, which each edge by itself allows.
-TEST(VerifyBfs, RejectsDepthsThatHangTogetherButNotOnTheSource) {
+TEST(verify_bfs, rejects_depths_that_hang_together_but_not_on_the_source) {
   csr const graph = rows({{}, {2}, {1}});
   EXPECT_TRUE(verify_bfs(graph, 0, results{{0, 0}, {}, {}}).ok);
   EXPECT_FALSE(verify_bfs(graph, 0, results{{0, 0}, {1, 2}, {2, 1}}).ok);
   EXPECT_FALSE(verify_bfs(graph, 0, results{{0, 0}, {2, 2}, {1, 1}}).ok);
 }
 
-TEST(VerifyBfs, RefusesWhatIsNoResult) {
+TEST(verify_bfs, refuses_what_is_no_result) {
   EXPECT_THROW(verify_bfs(lattice(), 0, results(7)), usage_error);
   EXPECT_THROW(verify_bfs(lattice(), 8, of_lattice()), usage_error);
   EXPECT_THROW(verify_bfs(csr{}, 0, {}), usage_error);

@@ -52,9 +52,11 @@ test::owner_facts const facts{
     }};
 INSTANTIATE_TEST_SUITE_P(components, graph_owner, testing::Values(facts));
 
-TEST(ComponentsOwner, TakesASeedWithAGeneratedGraph) { EXPECT_NO_THROW(owner({{"seed", "5"}, {"uniform", "5"}})); }
+TEST(components_owner, takes_a_seed_with_a_generated_graph) {
+  EXPECT_NO_THROW(owner({{"seed", "5"}, {"uniform", "5"}}));
+}
 
-TEST(ComponentsOwner, ListsTheLargestAndWritesAllLabels) {
+TEST(components_owner, lists_the_largest_and_writes_all_labels) {
   test::test_folder const folder;
   // 2 – 1 – 5 in one direction, 0 – 3 in both, 4 with itself, 6 and 7 by an edge
   auto const graph = folder.write("g.el", "2 1\n1 5\n0 3\n3 0\n4 4\n7 6\n");
@@ -73,7 +75,7 @@ TEST(ComponentsOwner, ListsTheLargestAndWritesAllLabels) {
   EXPECT_EQ(task->inputs(), std::vector<std::filesystem::path>{graph});
 }
 
-TEST(ComponentsOwner, OneVertexIsOneComponent) {
+TEST(components_owner, one_vertex_is_one_component) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const task = owner({{"graph", folder.write("g.el", "0 0\n")}, {"top", "0"}});
@@ -84,7 +86,7 @@ TEST(ComponentsOwner, OneVertexIsOneComponent) {
 }
 
 /// Whether a file's edges are there in both directions is found out, not believed.
-TEST(ComponentsOwner, EdgesFromFilesGoBothWays) {
+TEST(components_owner, edges_from_files_go_both_ways) {
   test::test_folder const folder;
   std::string one_way;
   std::string both_ways;
@@ -108,7 +110,7 @@ TEST(ComponentsOwner, EdgesFromFilesGoBothWays) {
   EXPECT_EQ(said[0].front(), "3 components, the largest of 1000 of 3000 vertices");
 }
 
-TEST(ComponentsOwner, SaysWhatItTakesOfMemory) {
+TEST(components_owner, says_what_it_takes_of_memory) {
   auto const generated = owner({{"kronecker", "10"}})->needs(executor_kind::threads);
   EXPECT_GE(generated.machine_bytes, 32768U * 4 + 1024 * 12);
   EXPECT_GE(generated.preparing_bytes, generated.host_bytes);

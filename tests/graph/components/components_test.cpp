@@ -86,7 +86,7 @@ edge_directions directions_of(csr const& graph) {
   return is_symmetric(graph, 1) ? edge_directions::both : edge_directions::one;
 }
 
-class ComponentsOnThreads : public test::task_on_threads {
+class components_on_threads : public test::task_on_threads {
  protected:
   struct result {
     std::vector<std::uint32_t> labels;
@@ -123,12 +123,12 @@ class ComponentsOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(ComponentsOnThreads, EqualsTheVerifier) {
+TEST_P(components_on_threads, equals_the_verifier) {
   for (auto const& one : graphs(solo() ? 20 : 5)) expect_right<components>(one);
   for (auto const& one : graphs(solo() ? 20 : 1)) expect_right<small_components>(one);
 }
 
-TEST_P(ComponentsOnThreads, IsRightWhateverTheGraph) {
+TEST_P(components_on_threads, is_right_whatever_the_graph) {
   std::mt19937 random{7};
   for (int turn = 0; turn < (solo() ? 300 : 20); ++turn) {
     std::uint32_t const vertices = 1 + random() % 400;
@@ -143,7 +143,7 @@ TEST_P(ComponentsOnThreads, IsRightWhateverTheGraph) {
   }
 }
 
-TEST_P(ComponentsOnThreads, LongGraphsTakeFewPhases) {
+TEST_P(components_on_threads, long_graphs_take_few_phases) {
   std::uint32_t const size = solo() ? 300'000 : 3000;
   std::uint32_t const side = solo() ? 400 : 50;
   std::vector<named_graph> const some{{"path", graph_of(size, path_of(size), mirror::all)},
@@ -160,7 +160,7 @@ TEST_P(ComponentsOnThreads, LongGraphsTakeFewPhases) {
 }
 
 /// Of a graph that holds both directions, the edges of its largest component are not read after the first passes.
-TEST_P(ComponentsOnThreads, AnEdgeThatNeedNotBeReadIsNot) {
+TEST_P(components_on_threads, an_edge_that_need_not_be_read_is_not) {
   std::uint32_t const size = solo() ? 4000 : 500;
   csr graph = graph_of(size, star_of(size, 0), mirror::all);
   for (std::uint64_t edge = 8; edge < graph.offsets[1]; ++edge) graph.targets[edge] = size - 1;  // as if it were so
@@ -169,7 +169,7 @@ TEST_P(ComponentsOnThreads, AnEdgeThatNeedNotBeReadIsNot) {
 }
 
 /// Two cliques outside the largest component, and one edge between them, which no end has among its first ones.
-TEST_P(ComponentsOnThreads, AnEdgeBehindTheFirstOnesIsNotLost) {
+TEST_P(components_on_threads, an_edge_behind_the_first_ones_is_not_lost) {
   edges some;
   for (std::uint32_t leaf = 1; leaf < 100; ++leaf) some.push_back({0, leaf});
   for (std::uint32_t const clique : {100U, 120U}) {
@@ -188,7 +188,7 @@ TEST_P(ComponentsOnThreads, AnEdgeBehindTheFirstOnesIsNotLost) {
   EXPECT_EQ(plainly<small_components>(one.graph, edge_directions::both).labels[120], 100U);
 }
 
-TEST_P(ComponentsOnThreads, GrainAndBlocksChangeNoBit) {
+TEST_P(components_on_threads, grain_and_blocks_change_no_bit) {
   std::vector<named_graph> const some{
       {"kronecker", generate_kronecker({.scale = solo() ? 9U : 6U})},
       {"cliques", graph_of(300, cliques_of(15, 20), mirror::all)},
@@ -205,7 +205,7 @@ TEST_P(ComponentsOnThreads, GrainAndBlocksChangeNoBit) {
   }
 }
 
-TEST_P(ComponentsOnThreads, PreemptionChangesNoBit) {
+TEST_P(components_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{
       {"kronecker", generate_kronecker({.scale = solo() ? 11U : 10U})},
       {"cliques", graph_of(900, cliques_of(45, 20), mirror::all)},
@@ -232,7 +232,7 @@ struct counted_hooks : small_components {
   }
 };
 
-TEST_P(ComponentsOnThreads, EachTrialBeginsAtTheStart) {
+TEST_P(components_on_threads, each_trial_begins_at_the_start) {
   csr const graph = graph_of(900, cliques_of(45, 20), mirror::all);
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
   runtime side{in_bubbles()};
@@ -247,7 +247,7 @@ TEST_P(ComponentsOnThreads, EachTrialBeginsAtTheStart) {
   }
 }
 
-TEST_P(ComponentsOnThreads, NeedsNothingOfWhatItsLabelsHeld) {
+TEST_P(components_on_threads, needs_nothing_of_what_its_labels_held) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 5U});
   auto const expected = plainly<small_components>(graph, edge_directions::both).labels;
   auto const threads = executor_for();
@@ -257,7 +257,7 @@ TEST_P(ComponentsOnThreads, NeedsNothingOfWhatItsLabelsHeld) {
   EXPECT_EQ(arrays.labels(), expected);
 }
 
-TEST_P(ComponentsOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+TEST_P(components_on_threads, memory_that_does_not_suffice_is_refused_with_the_figures) {
   expect_refused_for_memory(
       [](executor& on) {
         components_arrays<components>{on, generate_kronecker({.scale = 10}), edge_directions::both};
@@ -265,7 +265,7 @@ TEST_P(ComponentsOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
       "1024 vertices and 32768 edges");
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, ComponentsOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, components_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

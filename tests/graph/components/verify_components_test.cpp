@@ -20,7 +20,7 @@ using labels = std::vector<std::uint32_t>;
 csr small_graph() { return graph_of(7, {{4, 0}, {2, 4}, {3, 1}, {3, 1}, {5, 5}}); }
 labels const right{0, 1, 0, 1, 0, 5, 6};
 
-TEST(VerifyComponents, AcceptsTheLowestVerticesOfComponents) {
+TEST(verify_components, accepts_the_lowest_vertices_of_components) {
   auto const verdict = verify_components(small_graph(), right, 4);
   EXPECT_TRUE(verdict.ok) << verdict.message;
   EXPECT_EQ(verdict.components, 4U);
@@ -32,7 +32,7 @@ TEST(VerifyComponents, AcceptsTheLowestVerticesOfComponents) {
   EXPECT_TRUE(verify_components(graph_of(500, turned(star_of(500, 250))), labels(500, 0), 1).ok);
 }
 
-TEST(VerifyComponents, TellsEachWayInWhichAResultIsWrong) {
+TEST(verify_components, tells_each_way_in_which_a_result_is_wrong) {
   struct wrong {
     labels given;
     std::uint64_t components;
@@ -68,7 +68,7 @@ TEST(VerifyComponents, TellsEachWayInWhichAResultIsWrong) {
 }
 
 /// Any label but the right one, at any vertex.
-TEST(VerifyComponents, RejectsEveryOtherLabel) {
+TEST(verify_components, rejects_every_other_label) {
   for (std::size_t vertex = 0; vertex < right.size(); ++vertex) {
     for (std::uint32_t label = 0; label < 9; ++label) {
       labels given = right;
@@ -78,7 +78,7 @@ TEST(VerifyComponents, RejectsEveryOtherLabel) {
   }
 }
 
-TEST(VerifyComponents, RefusesWhatIsNoGraphAndNoLabels) {
+TEST(verify_components, refuses_what_is_no_graph_and_no_labels) {
   EXPECT_THROW(verify_components(small_graph(), labels(6, 0), 1), usage_error);
   EXPECT_THROW(verify_components({}, labels{}, 0), usage_error);
   csr broken = small_graph();

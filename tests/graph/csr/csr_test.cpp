@@ -20,13 +20,13 @@ namespace {
 
 using test::rows;
 
-TEST(Validate, AcceptsGraphs) {
+TEST(validate, accepts_graphs) {
   EXPECT_NO_THROW(validate(rows({{}})));
   EXPECT_NO_THROW(validate(rows({{0, 0}, {}, {1, 2, 1}})));
   EXPECT_NO_THROW(validate(rows({{0, 1}, {}}, {-1.0F, 0.0F})));
 }
 
-TEST(Validate, NamesTheFault) {
+TEST(validate, names_the_fault) {
   struct fault {
     std::string expected;
     std::function<void(csr&)> spoil;
@@ -65,7 +65,7 @@ TEST(Validate, NamesTheFault) {
   }
 }
 
-TEST(Csr, RefPointsAtTheOwner) {
+TEST(csr, ref_points_at_the_owner) {
   auto const graph = rows({{1}, {0, 1}}, {1, 2, 3});
   auto const ref = graph.ref();
   EXPECT_EQ(ref.offsets, graph.offsets.data());
@@ -136,7 +136,7 @@ void expect_the_obvious(edge_list const& list, std::uint32_t vertices, mirror mi
   }
 }
 
-TEST(MakeCsr, EqualsTheObviousWay) {
+TEST(make_csr, equals_the_obvious_way) {
   // below, at and above where vertices are split into buckets, and with one and several groups of blocks
   for (std::uint32_t const vertices : {1U, 4096U, 4097U, 20000U}) {
     for (std::size_t const blocks : {1U, 70U}) {
@@ -150,10 +150,10 @@ TEST(MakeCsr, EqualsTheObviousWay) {
   expect_the_obvious(random_list(5'000'000, 30, 3000, true), 5'000'000, mirror::all);  // buckets at their most
 }
 
-TEST(MakeCsr, NoEdgesGivesEmptyRows) { EXPECT_TRUE(make_csr(edge_list{}, 3, mirror::all) == rows({{}, {}, {}})); }
+TEST(make_csr, no_edges_gives_empty_rows) { EXPECT_TRUE(make_csr(edge_list{}, 3, mirror::all) == rows({{}, {}, {}})); }
 
 /// Of 64 parts, of which each may have 5000 edges: many have fewer, and some have none.
-TEST(MakeCsr, TakesEdgesFromASupplyThatKnowsOnlyTheirMost) {
+TEST(make_csr, takes_edges_from_a_supply_that_knows_only_their_most) {
   for (bool const weighted : {false, true}) {
     edge_list const list = random_list(20'000, 64, 5000, weighted);
     auto given = std::make_shared<edge_list>(list);
@@ -168,7 +168,7 @@ TEST(MakeCsr, TakesEdgesFromASupplyThatKnowsOnlyTheirMost) {
   }
 }
 
-TEST(MakeCsr, ThrowsWhatTheSupplyThrows) {
+TEST(make_csr, throws_what_the_supply_throws) {
   edge_supply supply{.max_edges = std::vector<std::uint64_t>(8, 100'000)};
   supply.make = [](std::size_t part, edge_list::block&) {
     if (part == 5) throw std::domain_error{"no such edges"};

@@ -42,14 +42,14 @@ void expect_oriented(csr const& graph) {
   for (auto const& left : neighbours) EXPECT_TRUE(left.empty()) << "an edge is missing";
 }
 
-TEST(Oriented, HasEachEdgeOnceTowardsTheHigherDegree) {
+TEST(oriented, has_each_edge_once_towards_the_higher_degree) {
   for (auto const& [name, graph] : test::triangle_graphs()) {
     SCOPED_TRACE(name);
     expect_oriented(graph);
   }
 }
 
-TEST(Oriented, NumbersHubsAmongThemselves) {  // degrees that are compared, not counted
+TEST(oriented, numbers_hubs_among_themselves) {  // degrees that are compared, not counted
   test::edges edges;
   for (std::uint32_t vertex = 0; vertex < 70'000; ++vertex) {
     edges.push_back({vertex, 70'000});
@@ -66,7 +66,7 @@ TEST(Oriented, NumbersHubsAmongThemselves) {  // degrees that are compared, not 
   EXPECT_EQ(made.rows.edges(), edges.size() - 1);
 }
 
-TEST(Oriented, IsTheSameOnAnyNumberOfThreads) {
+TEST(oriented, is_the_same_on_any_number_of_threads) {
   csr const graph = generate_kronecker({.scale = 13});
   oriented_graph const expected = orient(graph, 1);
   for (unsigned const threads : {2U, 5U, 0U}) {

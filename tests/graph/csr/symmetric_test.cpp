@@ -11,13 +11,13 @@ namespace {
 
 using namespace test;
 
-TEST(Symmetric, AGraphWithoutEdgesAndOneOfSelfLoopsAre) {
+TEST(symmetric, a_graph_without_edges_and_one_of_self_loops_are) {
   EXPECT_TRUE(is_symmetric(rows({{}})));
   EXPECT_TRUE(is_symmetric(rows({{}, {}})));
   EXPECT_TRUE(is_symmetric(rows({{0, 0}, {}, {2}})));
 }
 
-TEST(Symmetric, EachEdgeNeedsOneTheOtherWay) {
+TEST(symmetric, each_edge_needs_one_the_other_way) {
   EXPECT_TRUE(is_symmetric(rows({{2, 1}, {0}, {0}})));
   EXPECT_FALSE(is_symmetric(rows({{2, 1}, {0}, {1}})));
   EXPECT_FALSE(is_symmetric(rows({{1}, {}})));
@@ -25,13 +25,13 @@ TEST(Symmetric, EachEdgeNeedsOneTheOtherWay) {
   EXPECT_FALSE(is_symmetric(rows({{1}, {2}, {0}})));  // as many in as out
 }
 
-TEST(Symmetric, HowManyThereAreOfEachDoesNotMatter) {
+TEST(symmetric, how_many_there_are_of_each_does_not_matter) {
   EXPECT_TRUE(is_symmetric(rows({{1, 1, 1}, {0}})));
   EXPECT_TRUE(is_symmetric(rows({{1, 2, 1}, {0}, {0, 0}})));
   EXPECT_FALSE(is_symmetric(rows({{1, 2, 1}, {0, 0}, {}})));
 }
 
-TEST(Symmetric, GeneratedGraphsAreAndOneEdgeMoreUndoesIt) {
+TEST(symmetric, generated_graphs_are_and_one_edge_more_undoes_it) {
   for (unsigned const threads : {1U, 3U}) {
     for (csr graph : {generate_kronecker({.scale = 13}), generate_uniform({.scale = 13, .edge_factor = 2})}) {
       csr const given = graph;
@@ -46,7 +46,7 @@ TEST(Symmetric, GeneratedGraphsAreAndOneEdgeMoreUndoesIt) {
   }
 }
 
-TEST(Symmetrised, HasEachEdgeInBothDirections) {
+TEST(symmetrised, has_each_edge_in_both_directions) {
   EXPECT_TRUE(symmetrised(rows({{}, {}})) == rows({{}, {}}));
   EXPECT_TRUE(symmetrised(rows({{2, 1}, {0}, {}, {1}})) == rows({{2, 1, 1}, {0, 0, 3}, {0}, {1}}));
   csr const graph = graph_of(70'000, beside(star_of(40'000, 7), path_of(30'000), 40'000));
@@ -56,7 +56,7 @@ TEST(Symmetrised, HasEachEdgeInBothDirections) {
   for (unsigned const threads : {2U, 5U, 0U}) EXPECT_TRUE(symmetrised(graph, threads) == both) << threads;
 }
 
-TEST(Symmetric, RowsNeedNotBeSorted) {
+TEST(symmetric, rows_need_not_be_sorted) {
   csr const grid = graph_of(900, shuffled(grid_of(30), 900), mirror::all);
   EXPECT_TRUE(is_symmetric(grid));
   EXPECT_FALSE(is_symmetric(graph_of(900, shuffled(grid_of(30), 900))));

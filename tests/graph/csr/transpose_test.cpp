@@ -13,17 +13,17 @@ namespace {
 
 using test::rows;
 
-TEST(Transpose, TurnsEdgesRound) {
+TEST(transpose, turns_edges_round) {
   EXPECT_TRUE(transpose(rows({{1, 2}, {}, {2, 0, 0}})) == rows({{2, 2}, {0}, {0, 2}}));
   EXPECT_TRUE(transpose(rows({{}, {}})) == rows({{}, {}}));
   EXPECT_TRUE(transpose(rows({{}, {}, {2}, {}, {2}, {}})) == rows({{}, {}, {2, 4}, {}, {}, {}}));
 }
 
-TEST(Transpose, TakesWeightsAlongAndKeepsTheOrderOfEqualEdges) {
+TEST(transpose, takes_weights_along_and_keeps_the_order_of_equal_edges) {
   EXPECT_TRUE(transpose(rows({{1, 0, 1}, {1}}, {1, 2, 3, 4})) == rows({{0}, {0, 0, 1}}, {2, 1, 3, 4}));
 }
 
-TEST(Transpose, TwiceSortsTheRowsOnly) {
+TEST(transpose, twice_sorts_the_rows_only) {
   EXPECT_TRUE(transpose(transpose(rows({{2, 1}, {0, 0}, {2, 0, 1}}, {1, 2, 3, 4, 5, 6, 7}))) ==
               rows({{1, 2}, {0, 0}, {0, 1, 2}}, {2, 1, 3, 4, 6, 7, 5}));
   auto const graph = generate_kronecker({.scale = 13, .seed = 3});
@@ -38,7 +38,7 @@ TEST(Transpose, TwiceSortsTheRowsOnly) {
   }
 }
 
-TEST(Transpose, TwiceIsTheSameWhereRowsAreSorted) {
+TEST(transpose, twice_is_the_same_where_rows_are_sorted) {
   auto graph = generate_uniform({.scale = 9});
   for (std::size_t edge = 0; edge < graph.edges(); edge += 3) {  // not symmetric any more
     graph.targets[edge] = static_cast<std::uint32_t>(edge % 512);
@@ -48,13 +48,13 @@ TEST(Transpose, TwiceIsTheSameWhereRowsAreSorted) {
   EXPECT_FALSE(transpose(sorted) == sorted);
 }
 
-TEST(Degrees, CountEdgesOutAndIn) {
+TEST(degrees, count_edges_out_and_in) {
   auto const graph = rows({{1, 2, 2}, {}, {2, 1}});
   EXPECT_EQ(out_degrees(graph), (host_array<std::uint64_t>{3, 0, 2}));
   EXPECT_EQ(in_degrees(graph), (host_array<std::uint64_t>{0, 2, 3}));
 }
 
-TEST(Degrees, InIsOutOfTheTransposed) {
+TEST(degrees, in_is_out_of_the_transposed) {
   auto graph = generate_kronecker({.scale = 12});
   for (std::size_t edge = 0; edge < graph.edges(); edge += 2) {
     graph.targets[edge] = static_cast<std::uint32_t>(edge % 7);  // contended by all threads
@@ -64,7 +64,7 @@ TEST(Degrees, InIsOutOfTheTransposed) {
   }
 }
 
-TEST(MachineGraph, IsAsOnTheHostOnCpuThreads) {
+TEST(machine_graph, is_as_on_the_host_on_cpu_threads) {
   auto const executor = make_executor({.kind = executor_kind::threads});
   load_graph_kernels(*executor);
   for (auto const& [name, graph] : test::odd_graphs()) {
@@ -73,7 +73,7 @@ TEST(MachineGraph, IsAsOnTheHostOnCpuThreads) {
   }
 }
 
-TEST(MachineGraph, ObeysTheMachinesMemoryLimit) {
+TEST(machine_graph, obeys_the_machines_memory_limit) {
   csr const graph = generate_uniform({.scale = 8});
   auto const executor = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = graph.size_bytes() + 100});
   machine_csr const there{*executor, graph};

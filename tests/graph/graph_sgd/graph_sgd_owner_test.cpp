@@ -49,7 +49,7 @@ test::owner_facts const facts{
     .input = "ratings"};
 INSTANTIATE_TEST_SUITE_P(graph_sgd, graph_owner, testing::Values(facts));
 
-TEST(GraphSgdOwner, WritesModelErrorsAndPicture) {
+TEST(graph_sgd_owner, writes_model_errors_and_picture) {
   test::test_folder const folder;
   auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const task = owner(with(
@@ -75,7 +75,7 @@ TEST(GraphSgdOwner, WritesModelErrorsAndPicture) {
             2);
 }
 
-TEST(GraphSgdOwner, TakesRatingsFromAFile) {
+TEST(graph_sgd_owner, takes_ratings_from_a_file) {
   test::test_folder const folder;
   std::string text = "user,item,rating\n";
   for (int at = 0; at < 300; ++at)
@@ -92,7 +92,7 @@ TEST(GraphSgdOwner, TakesRatingsFromAFile) {
   EXPECT_NE(task->write().front().find("of 3 blocks"), std::string::npos) << task->write().front();
 }
 
-TEST(GraphSgdOwner, TellsWhatItTakesBeforeItDoes) {
+TEST(graph_sgd_owner, tells_what_it_takes_before_it_does) {
   for (settings const& given : {small, with(small, {{"groups", "50"}}), settings{{"count", "20000"}, {"users", "9"}}}) {
     auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
     auto const task = owner(given);
@@ -104,7 +104,7 @@ TEST(GraphSgdOwner, TellsWhatItTakesBeforeItDoes) {
   }
 }
 
-TEST(GraphSgdOwner, SaysThatTheRateWasTooHigh) {
+TEST(graph_sgd_owner, says_that_the_rate_was_too_high) {
   test::test_folder const folder;
   auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
   auto const task = owner(with(small, {{"rate", "100"}, {"model", folder.at("m.safetensors")}}));
@@ -116,7 +116,7 @@ TEST(GraphSgdOwner, SaysThatTheRateWasTooHigh) {
   EXPECT_FALSE(std::filesystem::exists(folder.at("m.safetensors")));
 }
 
-TEST(GraphSgdOwner, RefusesRatingsOfWhichNoneIsLeft) {
+TEST(graph_sgd_owner, refuses_ratings_of_which_none_is_left) {
   test::test_folder const folder;
   auto const file = folder.write("one.txt", "0 0 5\n");
   auto const executor = make_executor({.kind = executor_kind::threads});

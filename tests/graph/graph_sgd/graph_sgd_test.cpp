@@ -65,7 +65,7 @@ factorised factorise(generate_ratings_options const& of, graph_sgd_settings cons
 
 constexpr generate_ratings_options few{.users = 120, .items = 40, .count = 3000, .rank = 2};
 
-TEST(GraphSgd, AgreesWithTheSameDescentInDoublePrecision) {
+TEST(graph_sgd, agrees_with_the_same_descent_in_double_precision) {
   for (std::uint32_t const factors : {8U, 16U, 32U, 64U}) {
     for (int const width : {1, 4}) {
       factorised const done = factorise(few, {.factors = factors, .epochs = 3}, {.width = width});
@@ -75,7 +75,7 @@ TEST(GraphSgd, AgreesWithTheSameDescentInDoublePrecision) {
   }
 }
 
-TEST(GraphSgd, GivesTheSameBitsHoweverItIsRun) {
+TEST(graph_sgd, gives_the_same_bits_however_it_is_run) {
   graph_sgd_settings const settings{.factors = 8, .epochs = 4};
   factorised const once = factorise(few, settings, {.processors = 1});
   for (how const& run : {how{.processors = 3}, how{.grain = 1}, how{.grain = 7}, how{.bubble = 50us}, how{.width = 4},
@@ -91,7 +91,7 @@ TEST(GraphSgd, GivesTheSameBitsHoweverItIsRun) {
   }
 }
 
-TEST(GraphSgd, LearnsWhatIsNoNoise) {
+TEST(graph_sgd, learns_what_is_no_noise) {
   factorised const done = factorise({.users = 1000, .items = 200, .count = 60'000, .rank = 2, .noise = 0.2},
                                     {.factors = 8, .epochs = 15, .l2 = 0.01F});
   EXPECT_GT(done.errors.front().training, 0.6);
@@ -99,14 +99,14 @@ TEST(GraphSgd, LearnsWhatIsNoNoise) {
   EXPECT_TRUE(done.verdict(0.2).ok) << done.verdict(0.2).message;
 }
 
-TEST(GraphSgd, JudgesFoldsOfManyRatings) {
+TEST(graph_sgd, judges_folds_of_many_ratings) {
   factorised const done =
       factorise({.users = 30, .items = 30, .count = 310'000}, {.factors = 8, .epochs = 1}, {}, 3, 0.9);
   EXPECT_TRUE(done.verdict().ok) << done.verdict().message;
   EXPECT_GT(done.held_out.size(), graph_sgd<8>::judged * graph_sgd<8>::fold);  // a second item of the last phase
 }
 
-TEST(GraphSgd, TakesOneRatingAndNothingHeldOut) {
+TEST(graph_sgd, takes_one_rating_and_nothing_held_out) {
   for (std::uint32_t const factors : {8U, 64U}) {
     factorised const done =
         factorise({.users = 1, .items = 1, .count = 1}, {.factors = factors, .epochs = 2}, {}, 0, 0);
@@ -116,17 +116,17 @@ TEST(GraphSgd, TakesOneRatingAndNothingHeldOut) {
   }
 }
 
-TEST(GraphSgd, StopsWhereAnErrorIsNoNumber) {
+TEST(graph_sgd, stops_where_an_error_is_no_number) {
   factorised const done = factorise(few, {.factors = 8, .epochs = 50, .rate = 90});
   EXPECT_TRUE(done.stopped);
   EXPECT_FALSE(done.verdict().ok);
 }
 
-TEST(GraphSgd, KnowsFourNumbersOfFactors) {
+TEST(graph_sgd, knows_four_numbers_of_factors) {
   EXPECT_THROW(with_graph_sgd(12, []<class Task>() {}), usage_error);
 }
 
-class VerifyGraphSgd : public testing::Test {
+class graph_sgd_verifier : public testing::Test {
  protected:
   void expect_refused(factorised const& wrong, char const* says, std::optional<double> noise = {}) {
     verification const verdict = wrong.verdict(noise);
@@ -137,32 +137,32 @@ class VerifyGraphSgd : public testing::Test {
   factorised done = factorise(few, {.factors = 8, .epochs = 3});
 };
 
-TEST_F(VerifyGraphSgd, SeesOneWrongFactor) {
+TEST_F(graph_sgd_verifier, sees_one_wrong_factor) {
   done.user[17] += 0.01F;
   expect_refused(done, "the factors are not those");
 }
 
-TEST_F(VerifyGraphSgd, SeesAWrongErrorOfAnEpoch) {
+TEST_F(graph_sgd_verifier, sees_a_wrong_error_of_an_epoch) {
   done.errors[1].training *= 1.001;
   expect_refused(done, "epoch 2 has errors");
 }
 
-TEST_F(VerifyGraphSgd, SeesAWrongErrorHeldOut) {
+TEST_F(graph_sgd_verifier, sees_a_wrong_error_held_out) {
   done.errors[2].held_out *= 0.999;
   expect_refused(done, "epoch 3 has errors");
 }
 
-TEST_F(VerifyGraphSgd, SeesFactorsThatAreNoNumbers) {
+TEST_F(graph_sgd_verifier, sees_factors_that_are_no_numbers) {
   done.item[3] = std::numeric_limits<float>::quiet_NaN();
   expect_refused(done, "the factors are not those");
 }
 
-TEST_F(VerifyGraphSgd, SeesARatingThatIsMissing) {
+TEST_F(graph_sgd_verifier, sees_a_rating_that_is_missing) {
   done.blocks.ordered[5] = done.blocks.ordered[6];
   expect_refused(done, "each rating once");
 }
 
-TEST_F(VerifyGraphSgd, SeesBlocksThatShareAUser) {
+TEST_F(graph_sgd_verifier, sees_blocks_that_share_a_user) {
   // Into one phase: the blocks of two, of which the second meets the groups of the first again.
   ratings twice{{}, 1, 2};
   twice.all = {{0, 0, 1}, {0, 1, 1}};
@@ -176,7 +176,7 @@ TEST_F(VerifyGraphSgd, SeesBlocksThatShareAUser) {
   expect_refused(wrong, "share a user or an item");
 }
 
-TEST_F(VerifyGraphSgd, SeesAnErrorBelowTheNoise) { expect_refused(done, "below the noise", 10.0); }
+TEST_F(graph_sgd_verifier, sees_an_error_below_the_noise) { expect_refused(done, "below the noise", 10.0); }
 
 }  // namespace
 }  // namespace lull

@@ -58,7 +58,7 @@ ratings of_one_item(std::uint32_t count) {
   return made;
 }
 
-TEST(RatingBlocks, HoldEachRatingOnceAndShareNothingInAPhase) {
+TEST(rating_blocks, hold_each_rating_once_and_share_nothing_in_a_phase) {
   for (std::uint32_t const groups : {1U, 2U, 7U, 16U, 100U}) {
     for (std::uint64_t const count : {1ULL, 100ULL, 20'000ULL}) {
       ratings const from = generate_ratings({.users = 300, .items = 60, .count = count});
@@ -69,7 +69,7 @@ TEST(RatingBlocks, HoldEachRatingOnceAndShareNothingInAPhase) {
 }
 
 /// Two ratings of one item keep their order, in blocks that are sorted one by one and in long ones.
-TEST(RatingBlocks, KeepTheOrderOfRatingsOfAnItem) {
+TEST(rating_blocks, keep_the_order_of_ratings_of_an_item) {
   for (std::uint32_t const count : {20U, 2000U}) {
     ratings from{{}, count, 3};
     for (std::uint32_t user = 0; user < count; ++user) from.all.push_back({user, user * 7 % 3, 1});
@@ -83,14 +83,14 @@ TEST(RatingBlocks, KeepTheOrderOfRatingsOfAnItem) {
   }
 }
 
-TEST(RatingBlocks, TakeAPopularItemInManyPhases) {
+TEST(rating_blocks, take_a_popular_item_in_many_phases) {
   ratings const from = of_one_item(1000);
   rating_blocks const blocks = make_rating_blocks(from, 10);
   expect_sound(blocks, from, "one item");
   EXPECT_EQ(blocks.phases, 40U);  // ten strata, of which each has a hundred ratings in one block
 }
 
-TEST(RatingBlocks, TakeARatingThatIsGivenAgainAndAgain) {
+TEST(rating_blocks, take_a_rating_that_is_given_again_and_again) {
   ratings from{{}, 1, 1};
   from.all.assign(100, {0, 0, 2});
   rating_blocks const blocks = make_rating_blocks(from, 1);
@@ -98,7 +98,7 @@ TEST(RatingBlocks, TakeARatingThatIsGivenAgainAndAgain) {
   EXPECT_EQ(blocks.phases, 4U);
 }
 
-TEST(RatingBlocks, AreFilledEvenly) {
+TEST(rating_blocks, are_filled_evenly) {
   ratings const from = generate_ratings({.users = 5000, .items = 5000, .count = 100'000});
   std::uint32_t const groups = suitable_groups(spread_of(from));
   rating_blocks const blocks = make_rating_blocks(from, groups);
@@ -109,7 +109,7 @@ TEST(RatingBlocks, AreFilledEvenly) {
   EXPECT_LE(blocks.phases, 2 * (*std::max_element(count.begin(), count.end()) / 32 + groups));
 }
 
-TEST(SuitableGroups, AreFewWhereOneItemHasMostRatings) {
+TEST(suitable_groups, are_few_where_one_item_has_most_ratings) {
   EXPECT_EQ(suitable_groups(spread_of(of_one_item(1000))), 1U);
   ratings from = of_one_item(1000);
   from.items = 500;
@@ -123,7 +123,7 @@ TEST(SuitableGroups, AreFewWhereOneItemHasMostRatings) {
   EXPECT_EQ(suitable_groups(spread_of(even)), 100U);
 }
 
-TEST(RatingBlocks, RefuseGroupsThatCannotBe) {
+TEST(rating_blocks, refuse_groups_that_cannot_be) {
   ratings const from = of_one_item(10);
   EXPECT_THROW(make_rating_blocks(from, 0), usage_error);
   EXPECT_THROW(make_rating_blocks(from, rating_blocks::max_groups + 1), usage_error);

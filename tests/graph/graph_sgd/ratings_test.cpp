@@ -27,7 +27,7 @@ std::string refusal(std::string const& path, rating_limits const& limits = {}) {
   return {};
 }
 
-TEST(ReadRatings, TakesTheUsualSeparators) {
+TEST(read_ratings, takes_the_usual_separators) {
   test::test_folder const folder;
   std::vector<rating> const expected{{1, 1193, 5}, {0, 7, -2.5F}, {2, 7, 0.5F}};
   for (std::string const& text : {
@@ -45,7 +45,7 @@ TEST(ReadRatings, TakesTheUsualSeparators) {
             expected);
 }
 
-TEST(ReadRatings, ReadsFilesOfManyBlocksOfText) {
+TEST(read_ratings, reads_files_of_many_blocks_of_text) {
   test::test_folder const folder;
   std::string text;
   std::vector<rating> expected;
@@ -59,7 +59,7 @@ TEST(ReadRatings, ReadsFilesOfManyBlocksOfText) {
 }
 
 /// Short values are read another way than long ones; each must be the float that is nearest.
-TEST(ReadRatings, ReadsEachValueAsTheNearestFloat) {
+TEST(read_ratings, reads_each_value_as_the_nearest_float) {
   test::test_folder const folder;
   std::vector<std::string> spelled{"0",           "5.",        "0.1",       "0.3",      ".7",        "3.14159",
                                    "1.000001",    "9999999",   "99999.99",  "16777217", "0.0000001", "0.000001",
@@ -76,7 +76,7 @@ TEST(ReadRatings, ReadsEachValueAsTheNearestFloat) {
   }
 }
 
-TEST(ReadRatings, SaysWhatIsWrongAndWhere) {
+TEST(read_ratings, says_what_is_wrong_and_where) {
   test::test_folder const folder;
   struct row {
     char const* text;
@@ -107,7 +107,7 @@ TEST(ReadRatings, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(refusal(folder.write("cut.gz", test::gzip("0 1 2\n").substr(0, 20))), "");
 }
 
-TEST(ReadRatings, KeepsItsLimits) {
+TEST(read_ratings, keeps_its_limits) {
   test::test_folder const folder;
   auto const three = folder.write("three.txt", "0 0 1\n1 1 1\n2 2 1\n");
   EXPECT_NE(refusal(three, {.max_ratings = 2}).find("3: more ratings than the limit max_ratings = 2"),
@@ -119,7 +119,7 @@ TEST(ReadRatings, KeepsItsLimits) {
   EXPECT_NE(refusal<limit_error>(folder.at("large.txt"), {.memory = free_memory{1ULL << 20, "a test"}}), "");
 }
 
-TEST(GeneratedRatings, AreTheSameForTheSameOptions) {
+TEST(generated_ratings, are_the_same_for_the_same_options) {
   generate_ratings_options const options{.users = 50, .items = 20, .count = 200'000};
   ratings const once = generate_ratings(options);
   EXPECT_EQ(list(once), list(generate_ratings(options)));
@@ -131,7 +131,7 @@ TEST(GeneratedRatings, AreTheSameForTheSameOptions) {
   for (rating const& each : once.all) ASSERT_TRUE(each.user < 50 && each.item < 20 && std::isfinite(each.value));
 }
 
-TEST(GeneratedRatings, HaveTheMeanTheSpreadAndTheNoiseAskedFor) {
+TEST(generated_ratings, have_the_mean_the_spread_and_the_noise_asked_for) {
   ratings const made =
       generate_ratings({.users = 3000, .items = 1000, .count = 300'000, .rank = 4, .mean = 2, .noise = 0.5});
   double const mean = mean_of(made.all);
@@ -148,7 +148,7 @@ TEST(GeneratedRatings, HaveTheMeanTheSpreadAndTheNoiseAskedFor) {
   EXPECT_NEAR(std::sqrt(apart / 300'000), 0.5, 0.01);
 }
 
-TEST(GeneratedRatings, HaveFewPopularItems) {
+TEST(generated_ratings, have_few_popular_items) {
   ratings const made = generate_ratings({.users = 10, .items = 100, .count = 100'000});
   std::vector<int> count(100);
   for (rating const& each : made.all) ++count[each.item];
@@ -156,14 +156,14 @@ TEST(GeneratedRatings, HaveFewPopularItems) {
   EXPECT_NEAR(count[50], 707, 150);
 }
 
-TEST(GeneratedRatings, RefuseWhatMakesNone) {
+TEST(generated_ratings, refuse_what_makes_none) {
   EXPECT_THROW(generate_ratings({.users = 0, .items = 1, .count = 1}), usage_error);
   EXPECT_THROW(generate_ratings({.users = 1, .items = 1, .count = 0}), usage_error);
   EXPECT_THROW(generate_ratings({.users = 1, .items = 1, .count = 1, .rank = 65}), usage_error);
   EXPECT_THROW(generate_ratings({.users = 1, .items = 1, .count = 1, .noise = -1}), usage_error);
 }
 
-TEST(HoldOut, DividesThemByChanceAndKeepsTheOrder) {
+TEST(hold_out, divides_them_by_chance_and_keeps_the_order) {
   ratings from = generate_ratings({.users = 50, .items = 20, .count = 20'000});
   std::vector<rating> const before = list(from);
   host_array<rating> const held = hold_out(from, 0.25, 3);

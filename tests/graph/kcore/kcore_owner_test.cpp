@@ -45,7 +45,7 @@ test::owner_facts const facts{
 INSTANTIATE_TEST_SUITE_P(kcore, graph_owner, testing::Values(facts));
 
 /// A triangle 1, 2, 4 with a tail to 3 and 0, one edge in both directions, one twice; 5 with itself, 6 in no edge.
-TEST(KcoreOwner, WritesCoreNumbers) {
+TEST(kcore_owner, writes_core_numbers) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "1 2\n2 1\n2 4\n4 1\n4 3\n4 3\n3 0\n5 5\n7 8\n");
   auto const out = folder.at("out.tsv");
@@ -65,7 +65,7 @@ TEST(KcoreOwner, WritesCoreNumbers) {
   EXPECT_EQ(task->outputs().size(), 1U);
 }
 
-TEST(KcoreOwner, AGraphWithoutEdgesHasCoreNumber0) {
+TEST(kcore_owner, a_graph_without_edges_has_core_number_0) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const task = run(side, {{"graph", folder.write("g.el", "0 0\n")}});

@@ -60,7 +60,7 @@ std::vector<named_graph> graphs(std::uint32_t times) {
           {"uniform", generate_uniform({.scale = times > 1 ? 8U : 5U})}};
 }
 
-class KcoreOnThreads : public test::task_on_threads {
+class kcore_on_threads : public test::task_on_threads {
  protected:
   /// All that an uninterrupted run wrote, without worker and protocol.
   template <class Task>
@@ -104,14 +104,14 @@ class KcoreOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(KcoreOnThreads, IsRight) {
+TEST_P(kcore_on_threads, is_right) {
   for (auto const& one : graphs(solo() ? 6 : 1)) {
     expect_right<small_kcore>(one);
     expect_right<kcore>(one);
   }
 }
 
-TEST_P(KcoreOnThreads, IsRightOnGraphsOfRandomEdges) {
+TEST_P(kcore_on_threads, is_right_on_graphs_of_random_edges) {
   for (std::uint32_t turn = 0; turn < (solo() ? 40U : 6U); ++turn) {
     std::uint32_t const vertices = 20 + turn * 17;
     expect_right<small_kcore>(
@@ -119,21 +119,21 @@ TEST_P(KcoreOnThreads, IsRightOnGraphsOfRandomEdges) {
   }
 }
 
-TEST_P(KcoreOnThreads, IsRightInPiecesOfAnySize) {
+TEST_P(kcore_on_threads, is_right_in_pieces_of_any_size) {
   csr const graph = generate_kronecker({.scale = solo() ? 8U : 6U});
   expect_right<basic_kcore<4, 32>>({"4", graph});
   expect_right<basic_kcore<64, 64>>({"64", graph});
   expect_right<basic_kcore<256, 128>>({"256", graph});
 }
 
-TEST_P(KcoreOnThreads, DoesAllKindsOfPhases) {
+TEST_P(kcore_on_threads, does_all_kinds_of_phases) {
   phase_counts<kcore_phase> counts;
   count(many_cores(200), counts);
   counts.expect_all();
 }
 
 /// A path goes from both ends, two vertices a wave. Its list is too long for one item.
-TEST_P(KcoreOnThreads, GoesThroughSmallWavesAFewAtATime) {
+TEST_P(kcore_on_threads, goes_through_small_waves_a_few_at_a_time) {
   phase_counts<kcore_phase> counts;
   count(graph_of(301, path_of(301)), counts);
   EXPECT_EQ(counts.of(kcore_phase::scan), 1U);
@@ -143,14 +143,14 @@ TEST_P(KcoreOnThreads, GoesThroughSmallWavesAFewAtATime) {
 }
 
 /// Levels without vertices are not looked through one by one: a scan that finds none tells the next.
-TEST_P(KcoreOnThreads, SkipsEmptyLevels) {
+TEST_P(kcore_on_threads, skips_empty_levels) {
   phase_counts<kcore_phase> counts;
   count(graph_of(360, beside(beside(cliques_of(60, 3), cliques_of(2, 70), 180), {}, 0)), counts);
   EXPECT_EQ(counts.of(kcore_phase::scan) + counts.of(kcore_phase::small), 4U);  // levels 1, 2, 3 and 69
 }
 
 /// What is left is listed when half was taken out, so a later level does not look at all vertices.
-TEST_P(KcoreOnThreads, ScansWhatIsLeft) {
+TEST_P(kcore_on_threads, scans_what_is_left) {
   edges made;
   std::uint32_t vertices = 0;
   for (auto const& [count, size] :
@@ -168,7 +168,7 @@ TEST_P(KcoreOnThreads, ScansWhatIsLeft) {
   EXPECT_EQ(end.length, 9U);
 }
 
-TEST_P(KcoreOnThreads, SpreadsAHubOverManyItems) {
+TEST_P(kcore_on_threads, spreads_a_hub_over_many_items) {
   csr const graph = graph_of(4000, star_of(4000, 70));
   auto const threads = executor_for(1);
   kcore_arrays<small_kcore> const arrays{*threads, graph};
@@ -180,7 +180,7 @@ TEST_P(KcoreOnThreads, SpreadsAHubOverManyItems) {
   EXPECT_EQ(task.extent({}, 0), 250U);
 }
 
-TEST_P(KcoreOnThreads, GrainAndBlocksChangeNoBit) {
+TEST_P(kcore_on_threads, grain_and_blocks_change_no_bit) {
   for (auto const& [name, graph] : graphs(solo() ? 6 : 1)) {
     auto const expected = plainly<small_kcore>(graph);
     for (std::uint32_t const grain : {2U, 7U, 1000U}) {
@@ -190,7 +190,7 @@ TEST_P(KcoreOnThreads, GrainAndBlocksChangeNoBit) {
   }
 }
 
-TEST_P(KcoreOnThreads, PreemptionChangesNoBit) {
+TEST_P(kcore_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 7U : 5U})},
                                       {"many cores", many_cores(solo() ? 400 : 150)}};
   for (auto const& [name, graph] : some) {
@@ -202,7 +202,7 @@ TEST_P(KcoreOnThreads, PreemptionChangesNoBit) {
   }
 }
 
-TEST_P(KcoreOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+TEST_P(kcore_on_threads, needs_nothing_of_what_its_arrays_held) {
   for (auto const& one : graphs(1)) {
     auto const threads = executor_for(1);
     kcore_arrays<small_kcore> const arrays{*threads, one.graph};
@@ -218,7 +218,7 @@ TEST_P(KcoreOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   }
 }
 
-TEST_P(KcoreOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+TEST_P(kcore_on_threads, memory_that_does_not_suffice_is_refused_with_the_figures) {
   expect_refused_for_memory(
       [](executor& on) {
         kcore_arrays<kcore>{on, graph_of(1024, path_of(1024))};
@@ -226,7 +226,7 @@ TEST_P(KcoreOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
       "1024 vertices and 1023 undirected edges", 20'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, KcoreOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, kcore_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -30,7 +30,7 @@ counts counted(target_counts<Places> const& table) {
   return made;
 }
 
-TEST(TargetCounts, HoldsEachTargetOnceWithItsCount) {
+TEST(target_counts, holds_each_target_once_with_its_count) {
   target_counts<64> table;
   table.clear(team_of_one{});
   EXPECT_TRUE(counted(table).empty());
@@ -46,7 +46,7 @@ TEST(TargetCounts, HoldsEachTargetOnceWithItsCount) {
 }
 
 /// Up to the last place, whatever the targets: each search comes by all places.
-TEST(TargetCounts, CanBeFilled) {
+TEST(target_counts, can_be_filled) {
   for (std::uint32_t const stride : {1U, 2U, 64U, 4096U, 1U << 24, 0x1234'5679U}) {
     target_counts<64> table;
     table.clear(team_of_one{});
@@ -59,7 +59,7 @@ TEST(TargetCounts, CanBeFilled) {
   }
 }
 
-TEST(TargetCounts, ThreadsCountSideBySide) {
+TEST(target_counts, threads_count_side_by_side) {
   target_counts<256> table;
   table.clear(team_of_one{});
   std::vector<std::thread> threads;

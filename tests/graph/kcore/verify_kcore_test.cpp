@@ -39,7 +39,7 @@ csr small_graph() {
 }
 cores const right{2, 2, 2, 2, 1, 3, 3, 3, 3, 0};
 
-TEST(VerifyKcore, AcceptsCoreNumbers) {
+TEST(verify_kcore, accepts_core_numbers) {
   auto const verdict = verify_kcore(small_graph(), right);
   EXPECT_TRUE(verdict.ok) << verdict.message;
   EXPECT_EQ(verdict.message, "each of 10 vertices has its core number; the largest is 3");
@@ -50,7 +50,7 @@ TEST(VerifyKcore, AcceptsCoreNumbers) {
   EXPECT_TRUE(verify_kcore(graph_of(30, cliques_of(3, 10)), cores(30, 9)).ok);
 }
 
-TEST(VerifyKcore, TellsWhichNumberIsWrong) {
+TEST(verify_kcore, tells_which_number_is_wrong) {
   struct wrong {
     std::uint32_t vertex;
     std::uint32_t number;
@@ -73,7 +73,7 @@ TEST(VerifyKcore, TellsWhichNumberIsWrong) {
 }
 
 /// Each vertex of a cycle has two neighbours in it, but none is alone in having one: only the second property sees it.
-TEST(VerifyKcore, RejectsNumbersThatAreAllTooSmall) {
+TEST(verify_kcore, rejects_numbers_that_are_all_too_small) {
   edges cycle = path_of(50);
   cycle.push_back({49, 0});
   EXPECT_TRUE(verify_kcore(graph_of(50, cycle), cores(50, 2)).ok);
@@ -86,7 +86,7 @@ TEST(VerifyKcore, RejectsNumbersThatAreAllTooSmall) {
   EXPECT_FALSE(verify_kcore(graph_of(30, cliques_of(3, 10)), of_clique).ok);
 }
 
-TEST(VerifyKcore, RejectsEveryOtherNumber) {
+TEST(verify_kcore, rejects_every_other_number) {
   for (std::size_t vertex = 0; vertex < right.size(); ++vertex) {
     for (std::uint32_t number = 0; number < 6; ++number) {
       cores given = right;
@@ -106,7 +106,7 @@ TEST(VerifyKcore, RejectsEveryOtherNumber) {
   }
 }
 
-TEST(VerifyKcore, AgreesWithTheDefinitionOnGeneratedGraphs) {
+TEST(verify_kcore, agrees_with_the_definition_on_generated_graphs) {
   for (csr const& graph : {generate_kronecker({.scale = 9}), generate_uniform({.scale = 8})}) {
     cores given = core_numbers(graph);
     for (unsigned const threads : {1U, 3U}) EXPECT_TRUE(verify_kcore(graph, given, threads).ok);
@@ -122,7 +122,7 @@ TEST(VerifyKcore, AgreesWithTheDefinitionOnGeneratedGraphs) {
   }
 }
 
-TEST(VerifyKcore, RefusesWhatIsNoGraphAndNoResult) {
+TEST(verify_kcore, refuses_what_is_no_graph_and_no_result) {
   EXPECT_THROW(verify_kcore(small_graph(), cores(9, 0)), usage_error);
   EXPECT_THROW(verify_kcore({}, cores{}), usage_error);
   csr broken = small_graph();

@@ -30,11 +30,11 @@ std::uint64_t fingerprint(csr const& graph) {  // FNV-1a, a word at a time
 }
 
 using generator = csr (*)(generate_options const&);
-class Generate : public ::testing::TestWithParam<generator> {};
-INSTANTIATE_TEST_SUITE_P(Both, Generate, ::testing::Values(&generate_kronecker, &generate_uniform),
+class generated_graph : public ::testing::TestWithParam<generator> {};
+INSTANTIATE_TEST_SUITE_P(both, generated_graph, ::testing::Values(&generate_kronecker, &generate_uniform),
                          [](auto const& which) { return which.index == 0 ? "Kronecker" : "Uniform"; });
 
-TEST_P(Generate, IsASymmetricGraphOfTheRightSize) {
+TEST_P(generated_graph, is_a_symmetric_graph_of_the_right_size) {
   for (unsigned const scale : {1U, 2U, 7U, 13U}) {  // one part of a block, and several blocks
     auto const graph = GetParam()({.scale = scale});
     validate(graph);
@@ -46,7 +46,7 @@ TEST_P(Generate, IsASymmetricGraphOfTheRightSize) {
   }
 }
 
-TEST_P(Generate, DependsOnTheSeedAndNotOnThreads) {
+TEST_P(generated_graph, depends_on_the_seed_and_not_on_threads) {
   auto const graph = GetParam()({.scale = 13, .seed = 7, .threads = 1});
   for (unsigned const threads : {2U, 3U, 8U}) {
     EXPECT_TRUE(graph == GetParam()({.scale = 13, .seed = 7, .threads = threads})) << threads;
@@ -58,12 +58,12 @@ TEST_P(Generate, DependsOnTheSeedAndNotOnThreads) {
   EXPECT_EQ(seen.size(), 20);
 }
 
-TEST_P(Generate, TakesOtherEdgeFactors) {
+TEST_P(generated_graph, takes_other_edge_factors) {
   EXPECT_EQ(GetParam()({.scale = 3, .edge_factor = 1}).edges(), 16);
   EXPECT_EQ(GetParam()({.scale = 3, .edge_factor = 256}).edges(), 4096);
 }
 
-TEST_P(Generate, RefusesWhatIsOutsideTheLimits) {
+TEST_P(generated_graph, refuses_what_is_outside_the_limits) {
   EXPECT_THROW(GetParam()({.scale = 0}), usage_error);
   EXPECT_THROW(GetParam()({.scale = 29}), usage_error);
   EXPECT_THROW(GetParam()({.scale = 64}), usage_error);
@@ -72,7 +72,7 @@ TEST_P(Generate, RefusesWhatIsOutsideTheLimits) {
   EXPECT_THROW(GetParam()({.scale = 28, .edge_factor = 17}), usage_error);
 }
 
-TEST(GenerateBoth, IsTheSameEverywhere) {
+TEST(generate_both, is_the_same_everywhere) {
   // Both numbers were also computed by a short Python program written from the comments alone.
   EXPECT_EQ(fingerprint(generate_kronecker({.scale = 10})), 0x8c97'556d'236a'830d);
   EXPECT_EQ(fingerprint(generate_uniform({.scale = 10})), 0x4ae4'3565'967f'e793);
@@ -90,7 +90,7 @@ std::vector<double> loop_shares(csr const& graph) {
   return shares;
 }
 
-TEST(GenerateKronecker, QuadrantsHaveTheirShares) {
+TEST(generate_kronecker, quadrants_have_their_shares) {
   // With few vertices the shares can be seen: a loop at the first vertex takes quadrant A at each level, one at the
   // last D, in between A and D in turn. Means over seeds; each band is four standard deviations or more.
   std::vector<double> one(2), two(4);
@@ -108,7 +108,7 @@ TEST(GenerateKronecker, QuadrantsHaveTheirShares) {
   EXPECT_NEAR(two[3] / seeds, 0.05 * 0.05, 0.001);
 }
 
-TEST(GenerateKronecker, HasHubsAndVerticesWithoutEdgesInAnyPlace) {
+TEST(generate_kronecker, has_hubs_and_vertices_without_edges_in_any_place) {
   std::set<std::uint32_t> hubs;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     auto const degrees = out_degrees(generate_kronecker({.scale = 12, .seed = seed}));
@@ -121,7 +121,7 @@ TEST(GenerateKronecker, HasHubsAndVerticesWithoutEdgesInAnyPlace) {
   EXPECT_GT(*hubs.rbegin() - *hubs.begin(), 1024);
 }
 
-TEST(GenerateUniform, HasNoHubs) {
+TEST(generate_uniform, has_no_hubs) {
   auto const degrees = out_degrees(generate_uniform({.scale = 12}));
   auto const [least, most] = std::minmax_element(degrees.begin(), degrees.end());
   EXPECT_GT(*least, 4);  // mean 32, standard deviation 5.7: over 4096 vertices within five of them
@@ -130,16 +130,16 @@ TEST(GenerateUniform, HasNoHubs) {
   EXPECT_NEAR(static_cast<double>(half), 2048, 250);
 }
 
-TEST(GenerateGrid, JoinsEachVertexToItsNeighbours) {
+TEST(generate_grid, joins_each_vertex_to_its_neighbours) {
   csr const three = generate_grid(3);
   validate(three);
   EXPECT_EQ(three,
             test::rows({{1, 3}, {0, 2, 4}, {1, 5}, {0, 4, 6}, {1, 3, 5, 7}, {2, 4, 8}, {3, 7}, {4, 6, 8}, {5, 7}}));
 }
 
-TEST(GenerateGrid, DoesNotDependOnThreads) { EXPECT_EQ(generate_grid(70, 1), generate_grid(70, 4)); }
+TEST(generate_grid, does_not_depend_on_threads) { EXPECT_EQ(generate_grid(70, 1), generate_grid(70, 4)); }
 
-TEST(GenerateGrid, RefusesSidesOutsideTheLimits) {
+TEST(generate_grid, refuses_sides_outside_the_limits) {
   EXPECT_THROW(generate_grid(1), usage_error);
   EXPECT_THROW(generate_grid(16385), usage_error);
   EXPECT_EQ(generate_grid(2).edges(), 8U);

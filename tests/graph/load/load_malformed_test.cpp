@@ -140,7 +140,7 @@ std::vector<malformed> table() {
   };
 }
 
-TEST(LoadMalformed, IsRefusedWithFileAndLine) {
+TEST(load_malformed, is_refused_with_file_and_line) {
   test_folder const folder;
   for (auto const& [name, text, line, expected] : table()) {
     for (unsigned const threads : {1U, 3U}) {
@@ -150,7 +150,7 @@ TEST(LoadMalformed, IsRefusedWithFileAndLine) {
   }
 }
 
-TEST(LoadMalformed, NamesTheFirstOfSeveralFaultsFarApart) {
+TEST(load_malformed, names_the_first_of_several_faults_far_apart) {
   test_folder const folder;
   std::string text;
   for (int line = 1; line <= 300'000; ++line) {  // some ten blocks
@@ -162,7 +162,7 @@ TEST(LoadMalformed, NamesTheFirstOfSeveralFaultsFarApart) {
   }
 }
 
-TEST(LoadMalformed, LimitsHold) {
+TEST(load_malformed, limits_hold) {
   test_folder const folder;
   auto const path = folder.write("limits.el", "0 1\n1 2\n2 9\n");
   EXPECT_EQ(load_graph(path, {.max_edges = 3, .max_vertices = 10, .max_bytes = 12}).edges(), 3);
@@ -178,7 +178,7 @@ TEST(LoadMalformed, LimitsHold) {
   expect_refused(folder.write("id.el", "4294967295 0\n"), 1, "allows ids up to 4294967294", {.max_vertices = ~0ULL});
 }
 
-TEST(LoadMalformed, SmallFilesThatUnpackToMuchAreCutOff) {
+TEST(load_malformed, small_files_that_unpack_to_much_are_cut_off) {
   test_folder const folder;
   auto const member = gzip(std::string(8 << 20, '\n'));  // a thousandth of that
   std::string packed;
@@ -189,7 +189,7 @@ TEST(LoadMalformed, SmallFilesThatUnpackToMuchAreCutOff) {
   expect_refused(folder.write("bomb.gr.gz", packed), 0, "more text than max_bytes", {.max_bytes = 16 << 20});
 }
 
-TEST(LoadMalformed, WhatIsNoFileIsRefusedAtOnce) {
+TEST(load_malformed, what_is_no_file_is_refused_at_once) {
   test_folder const folder;
   expect_refused(folder.at("missing.el"), 0, "cannot be opened: No such file or directory");
   ASSERT_EQ(::mkdir(folder.at("folder.el").c_str(), 0700), 0);
@@ -201,7 +201,7 @@ TEST(LoadMalformed, WhatIsNoFileIsRefusedAtOnce) {
   }
 }
 
-TEST(LoadMalformed, DamagedGzipIsRefused) {
+TEST(load_malformed, damaged_gzip_is_refused) {
   test_folder const folder;
   auto const packed = gzip("0 1\n1 0\n");
   expect_refused(folder.write("plain.el.gz", "0 1\n"), 0, "damaged gzip data");
@@ -244,7 +244,7 @@ outcome read_or_refused(std::string const& path, std::uint32_t vertices, std::ui
   }
 }
 
-TEST(LoadMalformed, TruncatedAtEveryByteIsSmallerOrRefused) {
+TEST(load_malformed, truncated_at_every_byte_is_smaller_or_refused) {
   test_folder const folder;
   for (auto const& [name, text] : smalls) {
     auto const whole = load_graph(folder.write(name, text));
@@ -261,7 +261,7 @@ TEST(LoadMalformed, TruncatedAtEveryByteIsSmallerOrRefused) {
   }
 }
 
-TEST(LoadMalformed, TruncatedGzipIsRefusedAtEveryByte) {
+TEST(load_malformed, truncated_gzip_is_refused_at_every_byte) {
   test_folder const folder;
   for (auto const& [name, text] : smalls) {
     auto const packed = gzip(text);
@@ -282,7 +282,7 @@ TEST(LoadMalformed, TruncatedGzipIsRefusedAtEveryByte) {
   }
 }
 
-TEST(LoadMalformed, FlippedBytesAreReadOrRefused) {
+TEST(load_malformed, flipped_bytes_are_read_or_refused) {
   test_folder const folder;
   std::mt19937_64 random{20261121};
   constexpr std::uint32_t any_vertices = 4096;

@@ -39,14 +39,14 @@ std::string random_edges(std::uint64_t edges) {
   return text;
 }
 
-TEST(LoadMemory, ReadsACompressedGraphThatFits) {
+TEST(load_memory, reads_a_compressed_graph_that_fits) {
   test_folder const folder;
   constexpr std::uint64_t edges = 200'000;
   std::string const packed = gzip(random_edges(edges));
   EXPECT_EQ(refusal(folder.write("random.el.gz", packed), edges * 10 + 65'536 * 8), "");
 }
 
-TEST(LoadMemory, RefusesACompressedGraphThatDoesNotFitWhileItReadsIt) {
+TEST(load_memory, refuses_a_compressed_graph_that_does_not_fit_while_it_reads_it) {
   test_folder const folder;
   std::string text;
   while (text.size() < 16 * mib) text += "0 1\n";
@@ -59,7 +59,7 @@ TEST(LoadMemory, RefusesACompressedGraphThatDoesNotFitWhileItReadsIt) {
   EXPECT_LT(mib_needed, 30) << says;
 }
 
-TEST(LoadMemory, ReadsASortedGraphThatFits) {  // its first lines are the shortest
+TEST(load_memory, reads_a_sorted_graph_that_fits) {  // its first lines are the shortest
   test_folder const folder;
   std::string text;
   constexpr std::uint32_t edges = 300'000;
@@ -69,7 +69,7 @@ TEST(LoadMemory, ReadsASortedGraphThatFits) {  // its first lines are the shorte
 }
 
 /// A file whose size, or whose header, says that its graph does not fit into this computer's memory.
-TEST(LoadMemory, RefusesWhatDoesNotFitIntoThisComputerBeforeItIsRead) {
+TEST(load_memory, refuses_what_does_not_fit_into_this_computer_before_it_is_read) {
   std::uint64_t const free_bytes = free_host_memory().bytes;
   test_folder const folder;
   std::string lines;

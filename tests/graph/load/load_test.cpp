@@ -51,7 +51,7 @@ std::vector<sample> samples() {
   };
 }
 
-TEST(Load, ReadsWhatIsThere) {
+TEST(load, reads_what_is_there) {
   test_folder const folder;
   for (auto const& [name, text, expected] : samples()) {
     for (unsigned const threads : {1U, 3U}) {
@@ -62,14 +62,14 @@ TEST(Load, ReadsWhatIsThere) {
   }
 }
 
-TEST(Load, ReadsTheSameFromGzip) {
+TEST(load, reads_the_same_from_gzip) {
   test_folder const folder;
   for (auto const& [name, text, expected] : samples()) {
     EXPECT_TRUE(load_graph(folder.write(name + ".gz", gzip(text))) == expected) << name;
   }
 }
 
-TEST(Load, ReadsGzipMembersOneAfterTheOther) {
+TEST(load, reads_gzip_members_one_after_the_other) {
   test_folder const folder;
   for (auto const& [name, text, expected] : samples()) {
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
@@ -79,7 +79,7 @@ TEST(Load, ReadsGzipMembersOneAfterTheOther) {
   }
 }
 
-TEST(Load, VerticesCanBeMore) {
+TEST(load, vertices_can_be_more) {
   test_folder const folder;
   auto const path = folder.write("small.el", "0 1\n");
   EXPECT_TRUE(load_graph(path, {.vertices = 4}) == rows({{1}, {}, {}, {}}));
@@ -90,7 +90,7 @@ TEST(Load, VerticesCanBeMore) {
   EXPECT_TRUE(load_graph(matrix, {.vertices = 3}) == rows({{1}, {}, {}}));
 }
 
-TEST(Load, TakesEntriesOfASymmetricMatrixOnceWhereAsked) {
+TEST(load, takes_entries_of_a_symmetric_matrix_once_where_asked) {
   test_folder const folder;
   std::string const entries = " symmetric\n3 3 4\n1 1 5\n2 1 6\n3 2 7\n2 1 8\n";
   auto const path = folder.write("s.mtx", "%%MatrixMarket matrix coordinate integer" + entries);
@@ -126,7 +126,7 @@ sample large(std::string const& name, std::size_t edges, std::string const& head
   return made;
 }
 
-TEST(Load, ReadsAcrossBlocksWithAnyNumberOfThreads) {
+TEST(load, reads_across_blocks_with_any_number_of_threads) {
   test_folder const folder;
   std::string comments;
   while (comments.size() < 300'000) {  // more than a block
@@ -149,7 +149,7 @@ TEST(Load, ReadsAcrossBlocksWithAnyNumberOfThreads) {
   }
 }
 
-TEST(Load, ReadsTextThatFillsBlocksToTheByte) {
+TEST(load, reads_text_that_fills_blocks_to_the_byte) {
   test_folder const folder;
   // 8 bytes a line and lines of odd length, so that the edges of blocks fall everywhere in and between lines
   for (std::size_t const shift : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
@@ -164,7 +164,7 @@ TEST(Load, ReadsTextThatFillsBlocksToTheByte) {
   }
 }
 
-TEST(Load, ReadsTheShippedGraph) {
+TEST(load, reads_the_shipped_graph) {
   auto const graph = load_graph(LULL_DATA_FOLDER "/debian12-packages.el.gz");
   EXPECT_NO_THROW(validate(graph));
   EXPECT_EQ(graph.vertices(), 63'666);

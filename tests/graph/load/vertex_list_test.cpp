@@ -23,14 +23,14 @@ std::string refusal(std::string const& text, std::uint64_t vertices = 10) {
   return {};
 }
 
-TEST(VertexList, HasTheOrderOfTheFile) {
+TEST(vertex_list, has_the_order_of_the_file) {
   test::test_folder const folder;
   EXPECT_EQ(read_vertex_list(folder.write("a", "3\n0\n3\n"), 4), (list{3, 0, 3}));
   EXPECT_EQ(read_vertex_list(folder.write("b", "# first\n\n  7\t\r\n \n9"), 10), (list{7, 9}));
   EXPECT_EQ(read_vertex_list(folder.write("c.gz", test::gzip("5\n6\n")), 10), (list{5, 6}));
 }
 
-TEST(VertexList, RefusesWhatIsNoVertexWithTheLine) {
+TEST(vertex_list, refuses_what_is_no_vertex_with_the_line) {
   auto const expect = [](std::string const& text, std::string const& says) {
     auto const message = refusal(text);
     EXPECT_NE(message.find(says), std::string::npos) << text << "\n" << message;
@@ -45,13 +45,13 @@ TEST(VertexList, RefusesWhatIsNoVertexWithTheLine) {
   expect("# none\n\n", "names no vertex");
 }
 
-TEST(VertexList, RefusesFilesItCannotRead) {
+TEST(vertex_list, refuses_files_it_cannot_read) {
   test::test_folder const folder;
   EXPECT_THROW(read_vertex_list(folder.at("none"), 10), input_error);
   EXPECT_THROW(read_vertex_list(folder.write("damaged.gz", "1\n2\n"), 10), input_error);
 }
 
-TEST(VertexList, HasALimit) {
+TEST(vertex_list, has_a_limit) {
   std::string text;
   for (std::size_t i = 0; i < max_listed_vertices; ++i) text += "1\n";
   EXPECT_EQ(refusal(text), "");

@@ -50,13 +50,13 @@ test::owner_facts const facts{
     }};
 INSTANTIATE_TEST_SUITE_P(pagerank, graph_owner, testing::Values(facts));
 
-TEST(PagerankOwner, SaysThatItHasNotConverged) {
+TEST(pagerank_owner, says_that_it_has_not_converged) {
   runtime side{on_threads()};
   auto const task = test::run_owner(side, pagerank_entry(), {{"uniform", "6"}, {"seed", "5"}, {"sweeps", "2"}});
   EXPECT_TRUE(task->write().front().starts_with("not converged: 2 sweeps"));
 }
 
-TEST(PagerankOwner, NamesAndEdgesComeFromFiles) {
+TEST(pagerank_owner, names_and_edges_come_from_files) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "1 0\n2 0\n3 0\n");
   auto const names = folder.write("names.gz", test::gzip("hub\r\na\nb\nc\nmore than there are vertices\n"));
@@ -70,7 +70,7 @@ TEST(PagerankOwner, NamesAndEdgesComeFromFiles) {
   EXPECT_TRUE(said[3].ends_with("  a")) << said[3];  // equal ranks by rising vertex
 }
 
-TEST(PagerankOwner, RefusesNamesThatItCannotUseBeforeTheWork) {
+TEST(pagerank_owner, refuses_names_that_it_cannot_use_before_the_work) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
   EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", folder.at("none")}}), "");
@@ -79,7 +79,7 @@ TEST(PagerankOwner, RefusesNamesThatItCannotUseBeforeTheWork) {
             std::string::npos);
 }
 
-TEST(PagerankOwner, TheEnvironmentNamesTheFolderOfTheShippedGraph) {
+TEST(pagerank_owner, the_environment_names_the_folder_of_the_shipped_graph) {
   test::test_folder const folder;
   ASSERT_EQ(setenv("LULL_DATA", folder.at("").c_str(), 1), 0);
   auto const message = refusal<input_error>({});

@@ -67,7 +67,7 @@ std::vector<named_graph> graphs(std::uint32_t times) {
           {"kronecker", generate_kronecker({.scale = times > 1 ? 10U : 6U})}};
 }
 
-class PagerankOnThreads : public test::task_on_threads {
+class pagerank_on_threads : public test::task_on_threads {
  protected:
   /// Ranks of an uninterrupted run, without worker and protocol.
   template <class Task>
@@ -108,14 +108,14 @@ class PagerankOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(PagerankOnThreads, EqualsTheVerifier) {
+TEST_P(pagerank_on_threads, equals_the_verifier) {
   for (double const damping : {0.0, 0.85}) {
     for (auto const& one : graphs(20)) expect_right<pagerank>(one, {.damping = damping});
     for (auto const& one : graphs(solo() ? 20 : 1)) expect_right<small_pagerank>(one, {.damping = damping});
   }
 }
 
-TEST_P(PagerankOnThreads, AddsUpARowOverManyBlocksOfTiles) {
+TEST_P(pagerank_on_threads, adds_up_a_row_over_many_blocks_of_tiles) {
   // 6000 edges in tiles of 16 and blocks of 4: some 90 blocks lie within one row.
   if (solo()) expect_right<small_pagerank>({"hub of 6000", hub(6000, 0)}, {});
   for (std::uint32_t leaves = 118; leaves < 136; ++leaves) {  // about the borders of tiles and blocks
@@ -123,7 +123,7 @@ TEST_P(PagerankOnThreads, AddsUpARowOverManyBlocksOfTiles) {
   }
 }
 
-TEST_P(PagerankOnThreads, AddsUpRowsWhateverTheirLengths) {
+TEST_P(pagerank_on_threads, adds_up_rows_whatever_their_lengths) {
   // About tiles of 16, blocks of 64 and the 128 vertices of an item of settle.
   std::vector<std::uint32_t> const lengths{0,  0,  0,  1,  2,  3,  4,   15,  16,  17, 31,
                                            32, 33, 48, 63, 64, 65, 127, 128, 129, 200};
@@ -141,7 +141,7 @@ TEST_P(PagerankOnThreads, AddsUpRowsWhateverTheirLengths) {
 }
 
 /// The same in other tiles, with other numbers of edges that a thread asks for at once.
-TEST_P(PagerankOnThreads, IsRightInTilesOfAnySize) {
+TEST_P(pagerank_on_threads, is_right_in_tiles_of_any_size) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 6U});
   expect_right<basic_pagerank<4, 1, 32>>({"4", graph}, {});
   expect_right<basic_pagerank<64, 2, 32>>({"64", graph}, {});
@@ -150,7 +150,7 @@ TEST_P(PagerankOnThreads, IsRightInTilesOfAnySize) {
   expect_right<basic_pagerank<1024, 16, 32>>({"1024", graph}, {});
 }
 
-TEST_P(PagerankOnThreads, SaysWhenItHasNotConverged) {
+TEST_P(pagerank_on_threads, says_when_it_has_not_converged) {
   csr const graph = generate_kronecker({.scale = 8});
   pagerank_settings const settings{.sweeps = 3};
   pagerank_progress end;
@@ -162,7 +162,7 @@ TEST_P(PagerankOnThreads, SaysWhenItHasNotConverged) {
   EXPECT_TRUE(verdict.ok) << verdict.message;
 }
 
-TEST_P(PagerankOnThreads, EndsWithTheFirstSweepBelowTheTolerance) {
+TEST_P(pagerank_on_threads, ends_with_the_first_sweep_below_the_tolerance) {
   csr const graph = generate_kronecker({.scale = 8});
   pagerank_progress end;
   plainly<pagerank>(graph, {.tolerance = 1e-4}, 1, 2, &end);
@@ -180,7 +180,7 @@ TEST_P(PagerankOnThreads, EndsWithTheFirstSweepBelowTheTolerance) {
   EXPECT_NEAR(end.change, change, change * 1e-5);
 }
 
-TEST_P(PagerankOnThreads, GrainAndBlocksChangeNoBit) {
+TEST_P(pagerank_on_threads, grain_and_blocks_change_no_bit) {
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 9U : 5U})},
                                       {"hub", hub(solo() ? 3000 : 400, 100)}};
   for (auto const& [name, graph] : some) {
@@ -192,7 +192,7 @@ TEST_P(PagerankOnThreads, GrainAndBlocksChangeNoBit) {
   }
 }
 
-TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
+TEST_P(pagerank_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})},
                                       {"hub", hub(solo() ? 3000 : 400, 100)}};
   for (auto const& [name, graph] : some) {
@@ -205,7 +205,7 @@ TEST_P(PagerankOnThreads, PreemptionChangesNoBit) {
   }
 }
 
-TEST_P(PagerankOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+TEST_P(pagerank_on_threads, needs_nothing_of_what_its_arrays_held) {
   csr const graph = generate_kronecker({.scale = solo() ? 9U : 5U});
   auto const expected = plainly<small_pagerank>(graph, {});
   auto const threads = executor_for();
@@ -215,7 +215,7 @@ TEST_P(PagerankOnThreads, NeedsNothingOfWhatItsArraysHeld) {
   EXPECT_EQ(arrays.ranks(), expected);
 }
 
-TEST_P(PagerankOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+TEST_P(pagerank_on_threads, memory_that_does_not_suffice_is_refused_with_the_figures) {
   test::expect_refused_for_memory(
       [](executor& on) {
         pagerank_arrays<pagerank>{on, generate_kronecker({.scale = 10}), {}};
@@ -223,7 +223,7 @@ TEST_P(PagerankOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
       "1024 vertices and 32768 edges");
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, PagerankOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, pagerank_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

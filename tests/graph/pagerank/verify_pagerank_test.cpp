@@ -67,7 +67,7 @@ std::vector<solved> solved_graphs() {
 
 std::vector<float> in_floats(std::vector<double> const& ranks) { return {ranks.begin(), ranks.end()}; }
 
-TEST(VerifyPagerank, AcceptsTheRanksOfSolvedGraphs) {
+TEST(verify_pagerank, accepts_the_ranks_of_solved_graphs) {
   for (auto const& [name, graph, ranks] : solved_graphs()) {
     for (double const damping : {0.0, 0.5, 0.85, 0.99}) {
       auto const verdict = verify_pagerank(graph, in_floats(ranks(damping)), {.damping = damping, .tolerance = 1e-6});
@@ -81,7 +81,7 @@ TEST(VerifyPagerank, AcceptsTheRanksOfSolvedGraphs) {
   }
 }
 
-TEST(VerifyPagerank, FindsTheSolutionFromAnywhere) {
+TEST(verify_pagerank, finds_the_solution_from_anywhere) {
   // Ranks that are far off: the distance is then that of the closed form from them, which only a solver can know.
   for (auto const& [name, graph, ranks] : solved_graphs()) {
     for (double const damping : {0.5, 0.85, 0.99}) {
@@ -100,7 +100,7 @@ TEST(VerifyPagerank, FindsTheSolutionFromAnywhere) {
   }
 }
 
-TEST(VerifyPagerank, RejectsPerturbedRanks) {
+TEST(verify_pagerank, rejects_perturbed_ranks) {
   for (auto const& [name, graph, ranks] : solved_graphs()) {
     if (graph.vertices() == 1) {
       continue;  // there is only one distribution
@@ -127,7 +127,7 @@ TEST(VerifyPagerank, RejectsPerturbedRanks) {
   }
 }
 
-TEST(VerifyPagerank, RejectsWhatIsNoDistribution) {
+TEST(verify_pagerank, rejects_what_is_no_distribution) {
   auto const graph = rows({{1}, {0}});
   auto const check = [&](std::vector<float> const& ranks, std::string const& expected) {
     auto const verdict = verify_pagerank(graph, ranks, {});
@@ -142,7 +142,7 @@ TEST(VerifyPagerank, RejectsWhatIsNoDistribution) {
   EXPECT_TRUE(verify_pagerank(graph, std::vector{0.5F, 0.5F}, {}).ok);
 }
 
-TEST(VerifyPagerank, RefusesBadUsage) {
+TEST(verify_pagerank, refuses_bad_usage) {
   auto graph = rows({{1}, {0}});
   std::vector<float> const ranks{0.5F, 0.5F};
   EXPECT_THROW(verify_pagerank(graph, std::vector{1.0F}, {}), usage_error);
@@ -154,7 +154,7 @@ TEST(VerifyPagerank, RefusesBadUsage) {
   EXPECT_THROW(verify_pagerank(graph, ranks, {}), usage_error);
 }
 
-TEST(VerifyPagerank, ABoundThatProvesNothingIsNotOk) {
+TEST(verify_pagerank, a_bound_that_proves_nothing_is_not_ok) {
   auto const graph = rows({{1}, {0}});
   auto const verdict = verify_pagerank(graph, std::vector{0.5F, 0.5F}, {.tolerance = 0.1});  // 0.57
   EXPECT_FALSE(verdict.ok);
@@ -231,7 +231,7 @@ std::vector<csr> real_graphs() {
   return graphs;
 }
 
-TEST(VerifyPagerank, AcceptsConvergedRunsAndNoLooserOnes) {
+TEST(verify_pagerank, accepts_converged_runs_and_no_looser_ones) {
   for (auto const& graph : real_graphs()) {
     for (float const tolerance : {1e-4F, 1e-6F}) {
       auto const good = pull(graph, 0.85F, tolerance, 1000);
@@ -252,7 +252,7 @@ TEST(VerifyPagerank, AcceptsConvergedRunsAndNoLooserOnes) {
   }
 }
 
-TEST(VerifyPagerank, RejectsFlawedRuns) {
+TEST(verify_pagerank, rejects_flawed_runs) {
   pagerank_claim const claim{.max_chain = chain};
   auto const graphs = real_graphs();
   auto const rejects = [&](csr const& graph, flaw flawed) {
@@ -271,7 +271,7 @@ TEST(VerifyPagerank, RejectsFlawedRuns) {
   rejects(graphs[2], flaw::no_duplicates);
 }
 
-TEST(VerifyPagerank, HoldsUnconvergedRunsAgainstAsManySweeps) {
+TEST(verify_pagerank, holds_unconverged_runs_against_as_many_sweeps) {
   for (auto const& graph : real_graphs()) {
     for (std::uint64_t const sweeps : {0U, 1U, 2U, 5U, 12U}) {
       auto const good = pull(graph, 0.85F, 0, sweeps);
@@ -294,7 +294,7 @@ TEST(VerifyPagerank, HoldsUnconvergedRunsAgainstAsManySweeps) {
   }
 }
 
-TEST(VerifyPagerank, ManySweepsEndWhenNothingChangesAnyMore) {
+TEST(verify_pagerank, many_sweeps_end_when_nothing_changes_any_more) {
   auto const graph = real_graphs()[2];
   auto const ranks = pull(graph, 0.85F, 0, 300).ranks;
   auto const verdict =

@@ -50,7 +50,7 @@ test::owner_facts const facts{
 INSTANTIATE_TEST_SUITE_P(sssp, graph_owner, testing::Values(facts));
 INSTANTIATE_TEST_SUITE_P(sssp, search_owner, testing::Values(facts));
 
-TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
+TEST(sssp_owner, refuses_to_write_distances_that_are_too_large) {
   std::string text;
   for (int vertex = 0; vertex < 300; ++vertex) {
     text += std::to_string(vertex) + ' ' + std::to_string(vertex + 1) + " 16777216\n";
@@ -67,7 +67,7 @@ TEST(SsspOwner, RefusesToWriteDistancesThatAreTooLarge) {
   EXPECT_FALSE(std::filesystem::exists(folder.at("none.tsv")));
 }
 
-TEST(SsspOwner, WritesDistancesAndParents) {
+TEST(sssp_owner, writes_distances_and_parents) {
   test::test_folder const folder;
   auto const out = folder.at("out.tsv");
   runtime side{on_threads()};
@@ -85,7 +85,7 @@ TEST(SsspOwner, WritesDistancesAndParents) {
   EXPECT_EQ(lines_of(out), (lines{"0\t0\t2", "1\t0.5\t0", "2\t0\t2"}));
 }
 
-TEST(SsspOwner, SearchesFromEachVertexOfAList) {
+TEST(sssp_owner, searches_from_each_vertex_of_a_list) {
   test::test_folder const folder;
   auto const graph = folder.write("g.wel", "1 2 3\n2 0 4\n");
   auto const out = folder.at("out.tsv");
@@ -98,7 +98,7 @@ TEST(SsspOwner, SearchesFromEachVertexOfAList) {
   EXPECT_EQ(several->outputs().size(), 1U);
 }
 
-TEST(SsspOwner, DrawsWeightsWhereThereAreNone) {
+TEST(sssp_owner, draws_weights_where_there_are_none) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
   runtime side{on_threads()};
@@ -109,7 +109,7 @@ TEST(SsspOwner, DrawsWeightsWhereThereAreNone) {
   EXPECT_EQ(figure(*run(side, {{"grid", "9"}, {"delta", "0.1"}, {"grain", "3"}}), "distance"), one);
 }
 
-TEST(SsspOwner, RefusesWeightsThatItCannotUseBeforeTheWork) {
+TEST(sssp_owner, refuses_weights_that_it_cannot_use_before_the_work) {
   test::test_folder const folder;
   auto const graph = folder.write("g.wel", "0 1 1\n1 2 -1\n");
   EXPECT_EQ(test::refusal_of<input_error>(sssp_entry(), {{"graph", graph}}),
@@ -119,7 +119,7 @@ TEST(SsspOwner, RefusesWeightsThatItCannotUseBeforeTheWork) {
             "sssp: " + right + " has weights: leave out max_weight and weight_seed, which are for drawn ones");
 }
 
-TEST(SsspOwner, NeedsGrowWithTheSources) {
+TEST(sssp_owner, needs_grow_with_the_sources) {
   test::test_folder const folder;
   auto const one = owner({{"grid", "32"}})->needs(executor_kind::threads);
   auto const list = folder.write("list", "1\n2\n3\n");
@@ -128,7 +128,7 @@ TEST(SsspOwner, NeedsGrowWithTheSources) {
   EXPECT_EQ(one.smaller, "grid");
 }
 
-TEST(SsspOwner, KeepsNoDrawnWeights) {
+TEST(sssp_owner, keeps_no_drawn_weights) {
   constexpr std::uint64_t vertices = 1024;
   constexpr std::uint64_t edges = 4 * 32 * 31;
   auto const need = owner({{"grid", "32"}})->needs(executor_kind::threads);
@@ -140,7 +140,7 @@ TEST(SsspOwner, KeepsNoDrawnWeights) {
   EXPECT_TRUE(drawn->verify().ok);  // drawn again
 }
 
-TEST(SsspOwner, ReadsTheResultsOfARunOnce) {
+TEST(sssp_owner, reads_the_results_of_a_run_once) {
   test::expect_one_reading(sssp_entry(), {{"kronecker", "10"}, {"source", "1"}});
 }
 

@@ -98,7 +98,7 @@ sssp_verdict verdict_on(named_graph const& one, std::uint32_t source, std::vecto
   return verify_sssp(one.graph, kind, source, found);
 }
 
-class SsspOnThreads : public test::task_on_threads {
+class sssp_on_threads : public test::task_on_threads {
  protected:
   std::vector<named_graph> some_graphs(std::uint32_t times) const { return solo() ? graphs(times) : few_graphs(); }
 
@@ -134,7 +134,7 @@ class SsspOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(SsspOnThreads, IsRight) {
+TEST_P(sssp_on_threads, is_right) {
   for (auto const& one : some_graphs(10)) {
     auto const last = one.graph.vertices() - 1;
     for (std::uint32_t const source : {0U, last / 2, last}) {
@@ -144,20 +144,20 @@ TEST_P(SsspOnThreads, IsRight) {
   }
 }
 
-TEST_P(SsspOnThreads, SearchesFromOneSourceAfterTheOther) {
+TEST_P(sssp_on_threads, searches_from_one_source_after_the_other) {
   for (auto const& one : some_graphs(1)) {
     auto const last = one.graph.vertices() - 1;
     expect_right<small_sssp>(one, {last, 0, last / 3, 0});
   }
 }
 
-TEST_P(SsspOnThreads, DoesAllKindsOfPhases) {
+TEST_P(sssp_on_threads, does_all_kinds_of_phases) {
   phase_counts<sssp_phase> counts;
   count(weighted("grid", generate_grid(12), 255, 300), {0, 1}, counts);
   counts.expect_all();
 }
 
-TEST_P(SsspOnThreads, GoesThroughSmallWavesAFewAtATime) {
+TEST_P(sssp_on_threads, goes_through_small_waves_a_few_at_a_time) {
   phase_counts<sssp_phase> counts;
   count({"path", weighted("", graph_of(61, path_of(61)), 1, 1).graph, 1000}, {0}, counts);
   EXPECT_EQ(counts.of(sssp_phase::relax), 60U / small_sssp::small_waves);
@@ -166,7 +166,7 @@ TEST_P(SsspOnThreads, GoesThroughSmallWavesAFewAtATime) {
 }
 
 /// Buckets that hold nothing are not gone through.
-TEST_P(SsspOnThreads, BeginsABucketAtTheNearestThatIsFar) {
+TEST_P(sssp_on_threads, begins_a_bucket_at_the_nearest_that_is_far) {
   csr graph = graph_of(20, path_of(20));
   graph.weights.assign(graph.edges(), 1e6F);
   phase_counts<sssp_phase> counts;
@@ -176,7 +176,7 @@ TEST_P(SsspOnThreads, BeginsABucketAtTheNearestThatIsFar) {
 
 /// 256 edges of 2²⁴ are one more than the largest distance; a vertex with a shorter path beside is none that is too
 /// far.
-TEST_P(SsspOnThreads, TellsOfAVertexThatIsTooFar) {
+TEST_P(sssp_on_threads, tells_of_a_vertex_that_is_too_far) {
   for (std::uint32_t const vertices : {256U, 257U}) {
     edges made = path_of(vertices);
     made.push_back({255, 1});
@@ -194,7 +194,7 @@ TEST_P(SsspOnThreads, TellsOfAVertexThatIsTooFar) {
   }
 }
 
-TEST_P(SsspOnThreads, SpreadsAHubOverManyItems) {
+TEST_P(sssp_on_threads, spreads_a_hub_over_many_items) {
   auto const one =
       weighted("star", graph_of(solo() ? 6001 : 201, star_of(solo() ? 6001 : 201, 99), mirror::all), 50, 9);
   for (std::uint32_t const source : {0U, 99U}) expect_right<small_sssp>(one, {source});
@@ -207,14 +207,14 @@ TEST_P(SsspOnThreads, SpreadsAHubOverManyItems) {
   EXPECT_EQ(task.extent({}, 0), (one.graph.edges() / 2 + 15) / 16);
 }
 
-TEST_P(SsspOnThreads, IsRightInPiecesOfAnySize) {
+TEST_P(sssp_on_threads, is_right_in_pieces_of_any_size) {
   auto const one = weighted("kronecker", generate_kronecker({.scale = solo() ? 9U : 4U}), 99, 20);
   expect_right<basic_sssp<4, 32>>(one, {1});
   expect_right<basic_sssp<64, 64>>(one, {1});
   expect_right<basic_sssp<256, 128>>(one, {1});
 }
 
-TEST_P(SsspOnThreads, GrainBlocksAndDeltaChangeNoBit) {
+TEST_P(sssp_on_threads, grain_blocks_and_delta_change_no_bit) {
   for (auto one : some_graphs(10)) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const expected = plainly<small_sssp>(one, from);
@@ -227,7 +227,7 @@ TEST_P(SsspOnThreads, GrainBlocksAndDeltaChangeNoBit) {
   }
 }
 
-TEST_P(SsspOnThreads, PreemptionChangesNoBit) {
+TEST_P(sssp_on_threads, preemption_changes_no_bit) {
   std::vector<named_graph> const some{weighted("kronecker", generate_kronecker({.scale = solo() ? 8U : 5U}), 255, 60),
                                       {"floats over a grid", with_real_weights(generate_grid(solo() ? 16 : 5)), 0.7}};
   for (auto const& one : some) {
@@ -240,7 +240,7 @@ TEST_P(SsspOnThreads, PreemptionChangesNoBit) {
   }
 }
 
-TEST_P(SsspOnThreads, NeedsNothingOfWhatItsArraysHeld) {
+TEST_P(sssp_on_threads, needs_nothing_of_what_its_arrays_held) {
   for (auto const& one : some_graphs(1)) {
     sources const from{one.graph.vertices() / 2, 0};
     auto const threads = executor_for(1);
@@ -255,7 +255,7 @@ TEST_P(SsspOnThreads, NeedsNothingOfWhatItsArraysHeld) {
 }
 
 /// Of all that a run wrote, distances and labels are left.
-TEST_P(SsspOnThreads, LeavesNothingThatDependsOnTiming) {
+TEST_P(sssp_on_threads, leaves_nothing_that_depends_on_timing) {
   auto const one = weighted("kronecker", generate_kronecker({.scale = 4}), 255, 60);
   auto const threads = executor_for();
   auto const arrays = arrays_of<small_sssp>(*threads, one, {1, 2});
@@ -271,7 +271,7 @@ TEST_P(SsspOnThreads, LeavesNothingThatDependsOnTiming) {
   EXPECT_EQ(std::memcmp(bytes.back().data(), &expected, sizeof expected), 0);
 }
 
-TEST(SsspArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
+TEST(sssp_arrays, refuse_memory_that_does_not_suffice_with_the_figures) {
   auto const one = weighted("kronecker", generate_kronecker({.scale = 10}), 5, 1);
   expect_refused_for_memory(
       [&](executor& on) {
@@ -280,7 +280,7 @@ TEST(SsspArrays, RefuseMemoryThatDoesNotSufficeWithTheFigures) {
       "1024 vertices and 32768 edges from 2 sources");
 }
 
-TEST(SsspGraph, ABucketEndsBehindItsBeginning) {
+TEST(sssp_graph, a_bucket_ends_behind_its_beginning) {
   sssp_graph const whole{.edges = 0, .vertices = 0, .searches = 1, .kind = weight_kind::whole, .delta = 3};
   EXPECT_EQ(whole.end_of_bucket(7), 10U);
   auto const bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
@@ -289,7 +289,7 @@ TEST(SsspGraph, ABucketEndsBehindItsBeginning) {
   EXPECT_EQ(real.end_of_bucket(bits(0x1p30F)), bits(0x1p30F) + 1) << "the next float";
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, SsspOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, sssp_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

@@ -29,7 +29,7 @@ std::string fault_of(std::uint32_t vertex, sssp_found const& wrong) {
   return verdict.message;
 }
 
-TEST(VerifySssp, TakesTheOneResult) {
+TEST(verify_sssp, takes_the_one_result) {
   sssp_verdict const verdict = verdict_on(right);
   EXPECT_TRUE(verdict.ok) << verdict.message;
   EXPECT_EQ(verdict.message,
@@ -39,7 +39,7 @@ TEST(VerifySssp, TakesTheOneResult) {
   EXPECT_EQ(verdict.hops, 2U);
 }
 
-TEST(VerifySssp, RefusesDistances) {
+TEST(verify_sssp, refuses_distances) {
   EXPECT_EQ(fault_of(4, {5, 2}),
             "vertex 4 (distance 5) is nearer: an edge leads to it from vertex 2 (distance 3), which makes 4");
   EXPECT_EQ(fault_of(4, {3, 2}),
@@ -49,7 +49,7 @@ TEST(VerifySssp, RefusesDistances) {
   EXPECT_NE(fault_of(5, {7, 4}).find("no edge makes that"), std::string::npos);
 }
 
-TEST(VerifySssp, RefusesParents) {
+TEST(verify_sssp, refuses_parents) {
   EXPECT_EQ(fault_of(0, {0, 1}), "the source, vertex 0, must be its own parent");
   EXPECT_EQ(fault_of(5, {sssp_found::unreached, 4}), "vertex 5 (not reached) has a parent, vertex 4");
   EXPECT_EQ(fault_of(4, {4, 6}), "vertex 4 (distance 4) has no vertex as its parent: 6");
@@ -59,14 +59,14 @@ TEST(VerifySssp, RefusesParents) {
   EXPECT_EQ(fault_of(1, {1, 3}), "the parents of vertex 1 (distance 1) make a cycle");
 }
 
-TEST(VerifySssp, RefusesAParentThatIsNotTheLowest) {
+TEST(verify_sssp, refuses_a_parent_that_is_not_the_lowest) {
   csr const graph = rows({{1, 2}, {3}, {3}, {}}, {1, 1, 1, 1});
   EXPECT_TRUE(verify_sssp(graph, weight_kind::whole, 0, found{{0, 0}, {1, 0}, {1, 0}, {2, 1}}).ok);
   EXPECT_EQ(verify_sssp(graph, weight_kind::whole, 0, found{{0, 0}, {1, 0}, {1, 0}, {2, 2}}).message,
             "vertex 3 (distance 2) has as its parent vertex 2 (distance 1), but 1 is as good, and lower");
 }
 
-TEST(VerifySssp, AddsFloatsAsFloats) {
+TEST(verify_sssp, adds_floats_as_floats) {
   auto const bits = [](float value) { return std::uint64_t{std::bit_cast<std::uint32_t>(value)}; };
   csr const graph = rows({{1}, {2}, {3}, {}}, {16777216, 1, 0.5F});
   found results{{0, 0}, {bits(16777216), 0}, {bits(16777216), 1}, {bits(16777216), 2}};
@@ -77,14 +77,14 @@ TEST(VerifySssp, AddsFloatsAsFloats) {
   EXPECT_FALSE(verify_sssp(graph, weight_kind::real, 0, results).ok);
 }
 
-TEST(VerifySssp, TextsTellDistancesApart) {
+TEST(verify_sssp, texts_tell_distances_apart) {
   EXPECT_EQ(text_of_distance(sssp_found::unreached, weight_kind::whole), "inf");
   EXPECT_EQ(text_of_distance(sssp_found::unreached, weight_kind::real), "inf");
   EXPECT_EQ(text_of_distance(1'000'000'000'007, weight_kind::whole), "1000000000007");
   EXPECT_EQ(text_of_distance(std::bit_cast<std::uint32_t>(0.1F), weight_kind::real), "0.100000001");
 }
 
-TEST(VerifySssp, RefusesWhatItCannotJudge) {
+TEST(verify_sssp, refuses_what_it_cannot_judge) {
   EXPECT_THROW(verify_sssp(diamond(), weight_kind::whole, 6, right), usage_error);
   EXPECT_THROW(verify_sssp(diamond(), weight_kind::whole, 0, found(5)), usage_error);
   EXPECT_THROW(verify_sssp(rows({{0}}), weight_kind::whole, 0, found(1)), usage_error);

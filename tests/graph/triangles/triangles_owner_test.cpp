@@ -47,7 +47,7 @@ test::owner_facts const facts{
     }};
 INSTANTIATE_TEST_SUITE_P(triangles, graph_owner, testing::Values(facts));
 
-TEST(TrianglesOwner, EdgesOfAFileAreUndirected) {
+TEST(triangles_owner, edges_of_a_file_are_undirected) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "1 0\n0 1\n2 1\n2 2\n0 2\n0 3\n1 3\n4 0\n");
   runtime side{on_threads()};
@@ -66,7 +66,7 @@ TEST(TrianglesOwner, EdgesOfAFileAreUndirected) {
                                       "   3  1  vertex 2", "   4  1  vertex 3", "   5  0  vertex 4"}));
 }
 
-TEST(TrianglesOwner, AGraphWithoutEdgesHasNone) {
+TEST(triangles_owner, a_graph_without_edges_has_none) {
   test::test_folder const folder;
   runtime side{on_threads()};
   auto const task = owner({{"graph", folder.write("g.el", "3 3\n")}, {"top", "0"}});
@@ -77,7 +77,7 @@ TEST(TrianglesOwner, AGraphWithoutEdgesHasNone) {
   EXPECT_EQ(task->figures()[2].value, 0);
 }
 
-TEST(TrianglesOwner, NeedsAsMuchAsItTakes) {
+TEST(triangles_owner, needs_as_much_as_it_takes) {
   for (settings const& given : {settings{{"kronecker", "14"}}, {{"uniform", "14"}}, {}}) {
     auto const need = owner(given)->needs(executor_kind::threads);
     auto const executor = make_executor({.kind = executor_kind::threads, .memory_limit_bytes = need.machine_bytes});

@@ -80,7 +80,7 @@ std::map<lookup, int> planned_lookups(csr const& rows, triangles_plan const& pla
   return made;
 }
 
-TEST(TrianglesPlan, HasEachLookupOnceWithinItsLimits) {
+TEST(triangles_plan, has_each_lookup_once_within_its_limits) {
   for (auto const& [name, graph] : test::triangle_graphs()) {
     csr const rows = orient(graph).rows;
     for (triangles_limits const limits : {triangles_limits{4096, 512, 2048}, {32, 8, 16}, {1, 1, 9}, {5, 1000, 7}}) {
@@ -92,7 +92,7 @@ TEST(TrianglesPlan, HasEachLookupOnceWithinItsLimits) {
   }
 }
 
-TEST(TrianglesPlan, FillsItsItems) {
+TEST(triangles_plan, fills_its_items) {
   csr const rows = orient(generate_kronecker({.scale = 12})).rows;
   triangles_plan const plan = plan_triangles(rows, {.lookups = 1024, .pairs = 512, .list = 2048});
   std::uint64_t lookups = 0;
@@ -100,7 +100,7 @@ TEST(TrianglesPlan, FillsItsItems) {
   EXPECT_GT(lookups, plan.items.size() * 900);
 }
 
-TEST(TrianglesPlan, IsTheSameOnAnyNumberOfThreads) {
+TEST(triangles_plan, is_the_same_on_any_number_of_threads) {
   csr const rows = orient(generate_kronecker({.scale = 12})).rows;
   auto const bytes_of = [&](unsigned threads) {
     triangles_plan const plan = plan_triangles(rows, {.lookups = 1024, .pairs = 64, .list = 128}, threads);

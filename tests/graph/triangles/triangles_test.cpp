@@ -27,7 +27,7 @@ result result_of(triangles_arrays<Task> const& arrays) {
   return {arrays.counts(), arrays.total()};
 }
 
-class TrianglesOnThreads : public test::task_on_threads {
+class triangles_on_threads : public test::task_on_threads {
  protected:
   /// An uninterrupted run, without worker and protocol.
   template <class Task>
@@ -47,14 +47,14 @@ class TrianglesOnThreads : public test::task_on_threads {
   }
 };
 
-TEST_P(TrianglesOnThreads, CountsTrianglesAtEachVertex) {
+TEST_P(triangles_on_threads, counts_triangles_at_each_vertex) {
   for (auto const& one : test::triangle_graphs()) {
     expect_right<triangles>(one);
     if (solo() || one.graph.edges() < 3000) expect_right<small_triangles>(one);
   }
 }
 
-TEST_P(TrianglesOnThreads, CountsCliquesAboutTheLimitsOfItems) {
+TEST_P(triangles_on_threads, counts_cliques_about_the_limits_of_items) {
   std::uint64_t const max = solo() ? 40 : 20;
   for (std::uint32_t vertices = 2; vertices < max; ++vertices) {  // rows of up to 38 in lists of 16
     result const found = plainly<small_triangles>(test::graph_of(vertices + 3, test::clique(3, vertices)));
@@ -65,7 +65,7 @@ TEST_P(TrianglesOnThreads, CountsCliquesAboutTheLimitsOfItems) {
   }
 }
 
-TEST_P(TrianglesOnThreads, IsRightInItemsOfAnySize) {
+TEST_P(triangles_on_threads, is_right_in_items_of_any_size) {
   test::triangle_graph const one{"kronecker", generate_kronecker({.scale = solo() ? 8U : 5U})};
   expect_right<basic_triangles<1, 1, 1, 32>>(one);
   expect_right<basic_triangles<3, 100, 1000, 32>>(one);
@@ -74,7 +74,7 @@ TEST_P(TrianglesOnThreads, IsRightInItemsOfAnySize) {
   expect_right<basic_triangles<65535, 1000, 10000, 1024>>(one);
 }
 
-TEST_P(TrianglesOnThreads, GrainAndBlocksChangeNoBit) {
+TEST_P(triangles_on_threads, grain_and_blocks_change_no_bit) {
   for (csr const& graph : {test::medley(), generate_kronecker({.scale = solo() ? 8U : 5U})}) {
     result const expected = plainly<small_triangles>(graph, 1, 1);
     for (std::uint32_t const grain : {2U, 7U, 1000U}) {
@@ -83,7 +83,7 @@ TEST_P(TrianglesOnThreads, GrainAndBlocksChangeNoBit) {
   }
 }
 
-TEST_P(TrianglesOnThreads, PreemptionChangesNoBit) {
+TEST_P(triangles_on_threads, preemption_changes_no_bit) {
   for (csr const& graph : {test::medley(), generate_kronecker({.scale = 7})}) {
     result const expected = plainly<small_triangles>(graph);
     runtime side{in_bubbles()};
@@ -103,7 +103,7 @@ struct counted_rounds : small_triangles {
   }
 };
 
-TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
+TEST_P(triangles_on_threads, each_trial_counts_from_zero) {
   csr const graph = generate_kronecker({.scale = 12, .edge_factor = 1});  // in several items that are cleared
   result const expected = plainly<small_triangles>(graph);
   ASSERT_GT(graph.vertices(), small_triangles::cleared);
@@ -116,7 +116,7 @@ TEST_P(TrianglesOnThreads, EachTrialCountsFromZero) {
   EXPECT_EQ(ended, 5U);
 }
 
-TEST_P(TrianglesOnThreads, NoItemTakesLongWhateverTheGraph) {
+TEST_P(triangles_on_threads, no_item_takes_long_whatever_the_graph) {
   auto const threads = executor_for(1);
   for (csr const& graph : {test::wheel(20'000, true), test::graph_of(300, test::clique(0, 300))}) {
     triangles_arrays<triangles> const arrays{*threads, graph};
@@ -130,14 +130,14 @@ TEST_P(TrianglesOnThreads, NoItemTakesLongWhateverTheGraph) {
   }
 }
 
-TEST_P(TrianglesOnThreads, CountsWedgesAndEdges) {
+TEST_P(triangles_on_threads, counts_wedges_and_edges) {
   auto const threads = executor_for(1);
   triangles_arrays<triangles> const arrays{*threads, test::wheel(100, true, 7)};
   EXPECT_EQ(arrays.edges(), 200U);
   EXPECT_EQ(arrays.wedges(), 100U * 99 / 2 + 100 * 3);
 }
 
-TEST_P(TrianglesOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
+TEST_P(triangles_on_threads, memory_that_does_not_suffice_is_refused_with_the_figures) {
   test::expect_refused_for_memory(
       [](executor& on) {
         triangles_arrays<triangles>{on, test::graph_of(100, test::clique(0, 100))};
@@ -145,7 +145,7 @@ TEST_P(TrianglesOnThreads, MemoryThatDoesNotSufficeIsRefusedWithTheFigures) {
       "100 vertices and 4950 undirected edges", 20'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(teams, TrianglesOnThreads, test::one_and_four, test::team_of);
+INSTANTIATE_TEST_SUITE_P(teams, triangles_on_threads, test::one_and_four, test::team_of);
 
 }  // namespace
 }  // namespace lull

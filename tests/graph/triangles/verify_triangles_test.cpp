@@ -32,7 +32,7 @@ bool says(triangles_verdict const& verdict, std::string const& words) {
   return verdict.message.find(words) != std::string::npos;
 }
 
-TEST(VerifyTriangles, AcceptsWhatTheDefinitionSays) {
+TEST(verify_triangles, accepts_what_the_definition_says) {
   for (auto const& [name, graph, counts, total] : known_graphs()) {
     for (unsigned const threads : {1U, 3U}) {
       auto const verdict = verify_triangles(graph, counts, total, {.threads = threads});
@@ -44,7 +44,7 @@ TEST(VerifyTriangles, AcceptsWhatTheDefinitionSays) {
   }
 }
 
-TEST(VerifyTriangles, RejectsAWrongCountOfAnyVertex) {
+TEST(verify_triangles, rejects_a_wrong_count_of_any_vertex) {
   for (auto const& [name, graph, counts, total] : known_graphs()) {
     for (std::size_t vertex = 0; vertex < counts.size(); vertex += 1 + counts.size() / 40) {
       for (std::uint64_t const off : {std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{3}}) {
@@ -61,7 +61,7 @@ TEST(VerifyTriangles, RejectsAWrongCountOfAnyVertex) {
   }
 }
 
-TEST(VerifyTriangles, RejectsCountsThatChangedPlaces) {  // their sum is right
+TEST(verify_triangles, rejects_counts_that_changed_places) {  // their sum is right
   csr const graph = test::wheel(30, true);
   auto wrong = test::triangles_by_definition(graph);
   std::swap(wrong[15], wrong[29]);  // the hub is vertex 15
@@ -72,7 +72,7 @@ TEST(VerifyTriangles, RejectsCountsThatChangedPlaces) {  // their sum is right
   }
 }
 
-TEST(VerifyTriangles, RejectsAWrongTotal) {
+TEST(verify_triangles, rejects_a_wrong_total) {
   for (auto const& [name, graph, counts, total] : known_graphs()) {
     for (auto const& check : {triangles_check{}, sampled}) {
       auto const verdict = verify_triangles(graph, counts, total + 1, check);
@@ -84,7 +84,7 @@ TEST(VerifyTriangles, RejectsAWrongTotal) {
   }
 }
 
-TEST(VerifyTriangles, ASampleIsOfVerticesWithTwoNeighboursAndSaysSo) {
+TEST(verify_triangles, a_sample_is_of_vertices_with_two_neighbours_and_says_so) {
   csr const graph = test::wheel(500, true, 300);
   auto const counts = test::triangles_by_definition(graph);
   auto const verdict = verify_triangles(graph, counts, 500, sampled);
@@ -101,7 +101,7 @@ TEST(VerifyTriangles, ASampleIsOfVerticesWithTwoNeighboursAndSaysSo) {
   EXPECT_EQ(rejected.message, verify_triangles(graph, wrong, 500 + 51, sampled).message);
 }
 
-TEST(VerifyTriangles, ASampleHasCountsThatAddUp) {
+TEST(verify_triangles, a_sample_has_counts_that_add_up) {
   csr const graph = test::wheel(500, true, 300);
   auto counts = test::triangles_by_definition(graph);
   counts[700] += 1;  // isolated: not in the sample
@@ -112,7 +112,7 @@ TEST(VerifyTriangles, ASampleHasCountsThatAddUp) {
   EXPECT_TRUE(says(verify_triangles(graph, counts, 500, sampled), "says 500 triangles, but there are 501"));
 }
 
-TEST(VerifyTriangles, RefusesBadUsage) {
+TEST(verify_triangles, refuses_bad_usage) {
   csr graph = test::graph_of(2, {{0, 1}});
   EXPECT_THROW(verify_triangles(graph, std::vector<std::uint64_t>(3), 0), usage_error);
   graph.targets[0] = 2;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class AtomicFile : public testing::Test {
+class atomic_files : public testing::Test {
  protected:
   static std::string content(fs::path const& path) {
     std::ifstream in(path, std::ios::binary);
@@ -51,7 +51,7 @@ class file_size_limit {
   rlimit old_{};
 };
 
-TEST_F(AtomicFile, NothingIsThereBeforeCommit) {
+TEST_F(atomic_files, nothing_is_there_before_commit) {
   fs::path const path = folder_ / "out.txt";
   atomic_file file(path);
   file.write("one ");
@@ -62,7 +62,7 @@ TEST_F(AtomicFile, NothingIsThereBeforeCommit) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(AtomicFile, WithoutCommitTheOldFileStays) {
+TEST_F(atomic_files, without_commit_the_old_file_stays) {
   fs::path const path = folder_ / "out.txt";
   write_file(path, "old");
   {
@@ -75,7 +75,7 @@ TEST_F(AtomicFile, WithoutCommitTheOldFileStays) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(AtomicFile, LargeAndSmallWritesKeepTheirOrder) {
+TEST_F(atomic_files, large_and_small_writes_keep_their_order) {
   fs::path const path = folder_ / "out.txt";
   std::string expected;
   atomic_file file(path);
@@ -88,7 +88,7 @@ TEST_F(AtomicFile, LargeAndSmallWritesKeepTheirOrder) {
   EXPECT_EQ(content(path), expected);
 }
 
-TEST_F(AtomicFile, AFullDiskIsAnErrorAndTheOldFileStays) {
+TEST_F(atomic_files, a_full_disk_is_an_error_and_the_old_file_stays) {
   fs::path const path = folder_ / "out.txt";
   write_file(path, "old");
   for (std::size_t const length : {5'000u, 500'000u}) {  // seen at commit, seen at write
@@ -106,7 +106,7 @@ TEST_F(AtomicFile, AFullDiskIsAnErrorAndTheOldFileStays) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(AtomicFile, PlacesThatCannotBeWrittenAreKnownAtOnce) {
+TEST_F(atomic_files, places_that_cannot_be_written_are_known_at_once) {
   EXPECT_THROW(atomic_file{folder_}, usage_error);
   EXPECT_THROW(atomic_file{""}, usage_error);
   EXPECT_THROW(atomic_file{folder_ / "missing" / "out.txt"}, usage_error);
@@ -118,7 +118,7 @@ TEST_F(AtomicFile, PlacesThatCannotBeWrittenAreKnownAtOnce) {
   EXPECT_EQ(files(), 2u);
 }
 
-TEST_F(AtomicFile, ItsFirstBytesMayBeWrittenOver) {
+TEST_F(atomic_files, its_first_bytes_may_be_written_over) {
   fs::path const path = folder_ / "out";
   for (std::size_t const length : {0u, 10u, 200'000u}) {
     atomic_file file(path);
@@ -131,14 +131,14 @@ TEST_F(AtomicFile, ItsFirstBytesMayBeWrittenOver) {
   }
 }
 
-TEST_F(AtomicFile, WritingAfterCommitIsAnError) {
+TEST_F(atomic_files, writing_after_commit_is_an_error) {
   atomic_file file(folder_ / "out.txt");
   file.commit();
   EXPECT_THROW(file.write("more"), usage_error);
   EXPECT_THROW(file.commit(), usage_error);
 }
 
-TEST_F(AtomicFile, ALinkIsFollowedAndPermissionsAreKept) {
+TEST_F(atomic_files, a_link_is_followed_and_permissions_are_kept) {
   fs::path const path = folder_ / "out.txt";
   write_file(path, "old");
   ::chmod(path.c_str(), 0640);
@@ -151,7 +151,7 @@ TEST_F(AtomicFile, ALinkIsFollowedAndPermissionsAreKept) {
   EXPECT_EQ(status.st_mode & 07777u, 0640u);
 }
 
-TEST_F(AtomicFile, WhatAKilledProcessLeftIsRemovedAndNothingElse) {
+TEST_F(atomic_files, what_a_killed_process_left_is_removed_and_nothing_else) {
   fs::path const path = folder_ / "out.txt";
   write_file(path, "old");
   std::size_t kept = 1;
@@ -180,7 +180,7 @@ TEST_F(AtomicFile, WhatAKilledProcessLeftIsRemovedAndNothingElse) {
 }
 
 // A pipe and a descriptor of our own, never /dev/null: a mistake in the code under test, run as root, would replace it.
-TEST_F(AtomicFile, APipeIsWrittenThrough) {
+TEST_F(atomic_files, a_pipe_is_written_through) {
   fs::path const path = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   int const reader = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);  // both ends: neither side waits
@@ -197,7 +197,7 @@ TEST_F(AtomicFile, APipeIsWrittenThrough) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(AtomicFile, AnOpenDescriptorIsWrittenThrough) {
+TEST_F(atomic_files, an_open_descriptor_is_written_through) {
   fs::path const path = folder_ / "out.txt";
   int const descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_GE(descriptor, 0);
@@ -208,7 +208,7 @@ TEST_F(AtomicFile, AnOpenDescriptorIsWrittenThrough) {
 }
 
 // The one folder under /dev that holds files: checkpoints may be saved there.
-TEST_F(AtomicFile, AFileInSharedMemoryIsReplaced) {
+TEST_F(atomic_files, a_file_in_shared_memory_is_replaced) {
   if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "NOT RUN: there is no /dev/shm";
   fs::path const path = "/dev/shm/lull_atomic_file_test." + std::to_string(::getpid());
   write_file(path, "a long text");
@@ -219,7 +219,7 @@ TEST_F(AtomicFile, AFileInSharedMemoryIsReplaced) {
   fs::remove(path);
 }
 
-TEST_F(AtomicFile, ANameInTheCurrentFolder) {
+TEST_F(atomic_files, a_name_in_the_current_folder) {
   fs::path const before = fs::current_path();
   fs::current_path(folder_);
   write_file("out.txt", "text");
@@ -227,7 +227,7 @@ TEST_F(AtomicFile, ANameInTheCurrentFolder) {
   EXPECT_EQ(content(folder_ / "out.txt"), "text");
 }
 
-TEST_F(AtomicFile, ReadingHasALimit) {
+TEST_F(atomic_files, reading_has_a_limit) {
   fs::path const path = folder_ / "in.txt";
   write_file(path, std::string(100'000, 'x'));
   EXPECT_EQ(read_file(path, 100'000).size(), 100'000u);

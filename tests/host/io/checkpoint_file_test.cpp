@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-TEST(CheckpointFile, ReadsWhatWasWritten) {
+TEST(checkpoint_file, reads_what_was_written) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   state const written(mlp);
@@ -35,7 +35,7 @@ std::vector<filled_tensor> tensors_of(state const& written) {
   return tensors;
 }
 
-TEST(CheckpointFile, IsASafetensorsFileThatTellsOfItself) {
+TEST(checkpoint_file, is_a_safetensors_file_that_tells_of_itself) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   state const written(mlp);
@@ -50,7 +50,7 @@ TEST(CheckpointFile, IsASafetensorsFileThatTellsOfItself) {
   expect_format(folder, path, tensors_of(written), "assert metadata['lull.checkpoint'] == '3'\n");
 }
 
-TEST(CheckpointFile, PythonsSafetensorsAgrees) {
+TEST(checkpoint_file, pythons_safetensors_agrees) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   state const written(mlp);
@@ -58,7 +58,7 @@ TEST(CheckpointFile, PythonsSafetensorsAgrees) {
   expect_safetensors_agrees(folder, path, tensors_of(written));
 }
 
-TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
+TEST(checkpoint_file, what_cannot_be_described_is_refused) {
   test_folder const folder;
   auto const path = folder.write("mlp.safetensors", "old");
   auto const refused = [&](auto const& change, std::string const& expected) {
@@ -87,7 +87,7 @@ TEST(CheckpointFile, WhatCannotBeDescribedIsRefused) {
   EXPECT_EQ(files_in(folder.at("")), 1u);
 }
 
-TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
+TEST(checkpoint_file, a_source_that_throws_leaves_the_old_file) {
   test_folder const folder;
   auto const path = folder.write("mlp.safetensors", "old");
   std::array<std::byte, 8> buffer{};
@@ -104,7 +104,7 @@ TEST(CheckpointFile, ASourceThatThrowsLeavesTheOldFile) {
 
 // Kills a process that writes one checkpoint after another: there is always a whole one, and the next writer finds no
 // leftovers.
-TEST(CheckpointFile, AKillAtAnyInstantLeavesAWholeOne) {
+TEST(checkpoint_file, a_kill_at_any_instant_leaves_a_whole_one) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   auto large = mlp;

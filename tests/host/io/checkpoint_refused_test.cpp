@@ -22,7 +22,7 @@ void expect_refused(std::string const& path, checkpoint_description const& expec
   EXPECT_EQ(what, path + ": " + message);
 }
 
-TEST(CheckpointRefused, AnotherJobsIsRefused) {
+TEST(checkpoint_refused, another_jobs_is_refused) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   write(path, mlp, state(mlp));
@@ -47,7 +47,7 @@ TEST(CheckpointRefused, AnotherJobsIsRefused) {
       "input files have changed since: put the old ones back, or remove the file to start again");
 }
 
-TEST(CheckpointRefused, OtherArraysAreRefused) {
+TEST(checkpoint_refused, other_arrays_are_refused) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   write(path, mlp, state(mlp));
@@ -89,7 +89,7 @@ std::string described(test_folder const& folder, safetensors_metadata const& met
   return path;
 }
 
-TEST(CheckpointRefused, OtherVersionsAreRefused) {
+TEST(checkpoint_refused, other_versions_are_refused) {
   test_folder const folder;
   std::string const than = " than version 3, which this Lull reads: resume with the Lull that wrote it" + start_again;
   // The other content of such a file is not read.
@@ -98,7 +98,7 @@ TEST(CheckpointRefused, OtherVersionsAreRefused) {
                  "is a checkpoint of version 18446744073709551615, newer" + than);
 }
 
-TEST(CheckpointRefused, OtherFilesAreRefused) {
+TEST(checkpoint_refused, other_files_are_refused) {
   test_folder const folder;
   std::string const other = "is a safetensors file, but no checkpoint: it has no metadata ";
   expect_refused(described(folder, {}), mlp, other + "lull.checkpoint" + start_again);
@@ -113,14 +113,14 @@ TEST(CheckpointRefused, OtherFilesAreRefused) {
                  "is a zip archive, as .npz files are, and no safetensors file" + start_again);
 }
 
-TEST(CheckpointRefused, OneThatAnotherProgramHasWrittenIsRefused) {
+TEST(checkpoint_refused, one_that_another_program_has_written_is_refused) {
   test_folder const folder;
   expect_refused(folder.write("mlp.safetensors",
                               foreign_file(R"({"__metadata__":{"lull.checkpoint":"3","lull.task":"mlp"}})", "")),
                  mlp, "has no checksums: another program has written it since, or it is damaged" + start_again);
 }
 
-TEST(CheckpointRefused, ATornOrDamagedFileIsRefused) {
+TEST(checkpoint_refused, a_torn_or_damaged_file_is_refused) {
   test_folder const folder;
   write(folder.at("whole.safetensors"), mlp, state(mlp));
   std::string const whole = content(folder.at("whole.safetensors"));
@@ -138,7 +138,7 @@ TEST(CheckpointRefused, ATornOrDamagedFileIsRefused) {
   }
 }
 
-TEST(CheckpointRefused, SettingsOfAnyBytesAreKeptApart) {
+TEST(checkpoint_refused, settings_of_any_bytes_are_kept_apart) {
   test_folder const folder;
   auto const path = folder.at("mlp.safetensors");
   auto bytes = mlp;

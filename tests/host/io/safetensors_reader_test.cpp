@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-TEST(SafetensorsReader, ReadsWhatWasWritten) {
+TEST(safetensors_reader, reads_what_was_written) {
   test_folder const folder;
   auto const path = folder.at("file");
   write_tensors(path, sample_tensors(), {{"one", "1"}, {"other", ""}});
@@ -29,7 +29,7 @@ TEST(SafetensorsReader, ReadsWhatWasWritten) {
   EXPECT_TRUE(safetensors_reader(path, 1 << 20).has_checksums());
 }
 
-TEST(SafetensorsReader, HandsOutPiecesInOrder) {
+TEST(safetensors_reader, hands_out_pieces_in_order) {
   test_folder const folder;
   auto const path = folder.at("file");
   write_tensors(path, sample_tensors());
@@ -48,7 +48,7 @@ TEST(SafetensorsReader, HandsOutPiecesInOrder) {
   }
 }
 
-TEST(SafetensorsReader, WrongCallsAreRefused) {
+TEST(safetensors_reader, wrong_calls_are_refused) {
   test_folder const folder;
   auto const path = folder.at("file");
   write_tensors(path, sample_tensors());
@@ -64,7 +64,7 @@ TEST(SafetensorsReader, WrongCallsAreRefused) {
   EXPECT_THROW(file.read_into("one", {}, [](std::uint64_t, std::span<std::byte const>) {}), usage_error);
 }
 
-TEST(SafetensorsReader, TruncatedAtEveryByteIsRefused) {
+TEST(safetensors_reader, truncated_at_every_byte_is_refused) {
   test_folder const folder;
   write_tensors(folder.at("whole"), sample_tensors());
   std::string const whole = content(folder.at("whole"));
@@ -83,7 +83,7 @@ TEST(SafetensorsReader, TruncatedAtEveryByteIsRefused) {
 }
 
 /// Damage to the name of the checksums alone makes it another program's file; then the tensors are still right.
-TEST(SafetensorsReader, EveryFlippedBitIsFound) {
+TEST(safetensors_reader, every_flipped_bit_is_found) {
   test_folder const folder;
   auto const path = folder.at("file");
   auto const expected = sample_tensors();
@@ -112,7 +112,7 @@ TEST(SafetensorsReader, EveryFlippedBitIsFound) {
   expect_equal(read_tensors(path), expected);
 }
 
-TEST(SafetensorsReader, DamagedDataIsNamed) {
+TEST(safetensors_reader, damaged_data_is_named) {
   test_folder const folder;
   write_tensors(folder.at("file"),
                 {{{"first", tensor_type::u8, {4}}, "good"}, {{"second", tensor_type::u8, {4}}, "DATA"}});
@@ -127,7 +127,7 @@ TEST(SafetensorsReader, DamagedDataIsNamed) {
   EXPECT_EQ(first, "good");
 }
 
-TEST(SafetensorsReader, WhatIsNoSuchFileIsRefused) {
+TEST(safetensors_reader, what_is_no_such_file_is_refused) {
   test_folder const folder;
   auto const refused = [](std::string const& path, std::string const& expected, std::uint64_t limit = 1 << 26) {
     EXPECT_EQ(refusal_of(path, [&] { read_tensors(path, limit); }), path + ": " + expected);
@@ -151,7 +151,7 @@ TEST(SafetensorsReader, WhatIsNoSuchFileIsRefused) {
           bytes - 1);
 }
 
-TEST(SafetensorsReader, FilesOfOtherProgramsAreRead) {
+TEST(safetensors_reader, files_of_other_programs_are_read) {
   test_folder const folder;
   // Not in the order of their data, with blanks, and with the checksums of a file that this was read from.
   auto const path = folder.write("file", foreign_file(R"({ "b": {"data_offsets": [4, 8], "shape": [], "dtype": "F32"},
@@ -170,7 +170,7 @@ TEST(SafetensorsReader, FilesOfOtherProgramsAreRead) {
   EXPECT_TRUE(read_tensors(folder.write("none", foreign_file("{}", ""))).empty());
 }
 
-TEST(SafetensorsReader, HeadersThatCannotBeAreRefused) {
+TEST(safetensors_reader, headers_that_cannot_be_are_refused) {
   test_folder const folder;
   auto const refused = [&](std::string const& header, std::string const& expected, std::string const& data = "data") {
     auto const path = folder.write("file", foreign_file(header, data));
@@ -227,7 +227,7 @@ TEST(SafetensorsReader, HeadersThatCannotBeAreRefused) {
   refused("{}", "has more data than tensors: 4 bytes of data, where its header says 0");
 }
 
-TEST(SafetensorsReader, WrongChecksumsAreRefused) {
+TEST(safetensors_reader, wrong_checksums_are_refused) {
   test_folder const folder;
   detail::safetensors_header header{{{"a", tensor_type::u8, {4}}, {"b", tensor_type::u8, {0}}}, {}, {}};
   for (std::size_t const count : {0u, 1u, 3u}) {
@@ -246,7 +246,7 @@ TEST(SafetensorsReader, WrongChecksumsAreRefused) {
           ": is damaged, or carries the metadata lull.crc32 of another file: its header does not match; do something");
 }
 
-TEST(SafetensorsReader, BeyondFourGibibytes) {
+TEST(safetensors_reader, beyond_four_gibibytes) {
   test_folder const folder;
   auto const path = folder.at("large");
   std::string const begin =

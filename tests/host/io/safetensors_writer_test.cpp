@@ -31,7 +31,7 @@ tensor_source source_of(std::vector<filled_tensor> const& tensors) {
   };
 }
 
-TEST(SafetensorsWriter, PiecesOfAnySizeGiveTheSameFile) {
+TEST(safetensors_writer, pieces_of_any_size_give_the_same_file) {
   test_folder const folder;
   auto const tensors = sample_tensors();
   write_tensors(folder.at("whole"), tensors, {{"by", "a test"}});
@@ -42,7 +42,7 @@ TEST(SafetensorsWriter, PiecesOfAnySizeGiveTheSameFile) {
   }
 }
 
-TEST(SafetensorsWriter, AFileIsLengthHeaderAndData) {
+TEST(safetensors_writer, a_file_is_length_header_and_data) {
   test_folder const folder;
   write_tensors(folder.at("one"), {{{"a", tensor_type::u8, {3}}, "xyz"}}, {{"who", "M\u00fcller"}});
   EXPECT_EQ(content(folder.at("one")),
@@ -53,14 +53,14 @@ TEST(SafetensorsWriter, AFileIsLengthHeaderAndData) {
   EXPECT_EQ(content(folder.at("none")).substr(8, 28), R"({"__metadata__":{"lull.crc32)");
 }
 
-TEST(SafetensorsWriter, MetadataThatAreNoUtf8AreReplaced) {
+TEST(safetensors_writer, metadata_that_are_no_utf_8_are_replaced) {
   test_folder const folder;
   write_tensors(folder.at("one"), {}, {{"name", "\xff\x01\"\n"}});
   EXPECT_EQ(safetensors_reader(folder.at("one"), 1 << 20).metadata(),
             (safetensors_metadata{{"name", "\uFFFD\x01\"\n"}}));
 }
 
-TEST(SafetensorsWriter, WhatCannotBeIsRefusedAndTheOldFileStays) {
+TEST(safetensors_writer, what_cannot_be_is_refused_and_the_old_file_stays) {
   test_folder const folder;
   auto const path = folder.write("file", "old");
   auto const refused = [&](std::vector<filled_tensor> const& tensors, std::string const& expected,
@@ -96,7 +96,7 @@ TEST(SafetensorsWriter, WhatCannotBeIsRefusedAndTheOldFileStays) {
   EXPECT_EQ(files_in(folder.at("")), 1u);
 }
 
-TEST(SafetensorsWriter, AKillBetweenAnyTwoPiecesLeavesTheOldFile) {
+TEST(safetensors_writer, a_kill_between_any_two_pieces_leaves_the_old_file) {
   test_folder const folder;
   auto const path = folder.write("file", "old");
   auto const tensors = sample_tensors();
@@ -118,7 +118,7 @@ TEST(SafetensorsWriter, AKillBetweenAnyTwoPiecesLeavesTheOldFile) {
   EXPECT_EQ(files_in(folder.at("")), 1u);
 }
 
-TEST(SafetensorsWriter, AFullDiskLeavesTheOldFileAndNothingElse) {
+TEST(safetensors_writer, a_full_disk_leaves_the_old_file_and_nothing_else) {
   test_folder const folder;
   auto const path = folder.write("file", "old");
   for (std::size_t const length : {5'000u, 500'000u}) {  // seen at the end, seen on the way
@@ -139,7 +139,7 @@ TEST(SafetensorsWriter, AFullDiskLeavesTheOldFileAndNothingElse) {
   }
 }
 
-TEST(SafetensorsWriter, APipeTakesTheSameBytes) {
+TEST(safetensors_writer, a_pipe_takes_the_same_bytes) {
   test_folder const folder;
   write_tensors(folder.at("file"), sample_tensors());
   auto const pipe = folder.at("pipe");
@@ -150,14 +150,14 @@ TEST(SafetensorsWriter, APipeTakesTheSameBytes) {
 }
 
 // ------------------------------------------------------------------------------------------- what others say of it
-TEST(SafetensorsWriter, KeepsToTheFormat) {
+TEST(safetensors_writer, keeps_to_the_format) {
   test_folder const folder;
   write_tensors(folder.at("file"), sample_tensors(), {{"text", "\"quoted\", \u00e4 and\nnew line"}});
   expect_format(folder, folder.at("file"), sample_tensors(),
                 "assert metadata['text'] == '\"quoted\", \u00e4 and\\nnew line', metadata\n");
 }
 
-TEST(SafetensorsWriter, PythonsSafetensorsAgrees) {
+TEST(safetensors_writer, pythons_safetensors_agrees) {
   test_folder const folder;
   write_tensors(folder.at("file"), sample_tensors(), {{"text", "words"}});
   expect_safetensors_agrees(folder, folder.at("file"), sample_tensors());

@@ -6,21 +6,21 @@
 namespace lull {
 namespace {
 
-TEST(Wrapped, BreaksBetweenWordsWhereALineWouldBeWider) {
+TEST(wrapped, breaks_between_words_where_a_line_would_be_wider) {
   EXPECT_EQ(wrapped("one two three", 7), "one two\nthree\n");
   EXPECT_EQ(wrapped("one two three", 6), "one\ntwo\nthree\n");
   EXPECT_EQ(wrapped("one two three", 80), "one two three\n");
   EXPECT_EQ(wrapped("", 80), "\n");
 }
 
-TEST(Wrapped, IndentsAllLinesButTheFirst) { EXPECT_EQ(wrapped("one two three", 9, 2), "one two\n  three\n"); }
+TEST(wrapped, indents_all_lines_but_the_first) { EXPECT_EQ(wrapped("one two three", 9, 2), "one two\n  three\n"); }
 
-TEST(Wrapped, CountsCharactersAndNotBytes) {
+TEST(wrapped, counts_characters_and_not_bytes) {
   EXPECT_EQ(columns("µs…"), 3U);
   EXPECT_EQ(wrapped("µµ µµ µµ", 5), "µµ µµ\nµµ\n");
 }
 
-TEST(Wrapped, BreaksAWordThatIsWiderThanALine) {
+TEST(wrapped, breaks_a_word_that_is_wider_than_a_line) {
   EXPECT_EQ(wrapped("a bcdefgh i", 4), "a\nbcde\nfgh\ni\n");
   EXPECT_EQ(wrapped("µµµµµ", 4, 2), "µµ\n  µµ\n  µ\n");
   EXPECT_EQ(wrapped("abcd efgh", 4), "abcd\nefgh\n");

@@ -8,7 +8,7 @@
 namespace lull {
 namespace {
 
-TEST(GpuSamples, AreSummarisedFieldByField) {
+TEST(gpu_samples, are_summarised_field_by_field) {
   std::vector<gpu_state> const samples{
       {.sm_mhz = 1700, .memory_mhz = {}, .power_w = 600, .temperature_c = {}, .power_capped = true},
       {.sm_mhz = 1500, .memory_mhz = {}, .power_w = 700, .temperature_c = 60, .power_capped = false},

@@ -55,14 +55,14 @@ auto plans_of(schedule_kind kind, std::uint32_t stages, std::uint32_t microbatch
   return [=](std::uint32_t stage) { return drawn(plan_stage(shape_of(kind, stages, microbatches), stage)); };
 }
 
-TEST(Schedule, OneForwardOneBackwardByHand) {
+TEST(schedule, one_forward_one_backward_by_hand) {
   auto const plan = plans_of(schedule_kind::one_forward_one_backward, 3, 4);
   EXPECT_EQ(plan(0), "F0 F1 F2 (first backward 4) B0 F3 B1 (cool-down 1) B2 (cool-down 1) B3");
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 2) B0 F2 B1 F3 B2 (cool-down 1) B3 (tail 2)");
   EXPECT_EQ(plan(2), "(warm-up 2) F0 B0 F1 B1 F2 B2 F3 B3 (tail 4)");
 }
 
-TEST(Schedule, GpipeByHand) {
+TEST(schedule, gpipe_by_hand) {
   auto const plan = plans_of(schedule_kind::gpipe, 3, 2);
   EXPECT_EQ(plan(0), "F0 F1 (first backward 6) B1 B0");
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 3) B1 B0 (tail 2)");
@@ -76,7 +76,7 @@ std::chrono::nanoseconds idle_time(stage_plan const& plan) {
 }
 
 // A virtual stage is half a stage, so its forward is half a forward: gaps are counted in those.
-TEST(Schedule, InterleavedByHand) {
+TEST(schedule, interleaved_by_hand) {
   auto const plan = [](std::uint32_t stage) {
     schedule_shape shape = shape_of(schedule_kind::interleaved, 2, 4);
     shape.forward = 2 * forward_time;
@@ -88,7 +88,7 @@ TEST(Schedule, InterleavedByHand) {
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 F0' B0' F1' B1' F2 B0 F3 B1 F2' B2' F3' B3' B2 B3 (tail 2)");
 }
 
-TEST(Schedule, ZeroBubbleByHand) {
+TEST(schedule, zero_bubble_by_hand) {
   auto const plan = plans_of(schedule_kind::zero_bubble, 3, 4);
   EXPECT_EQ(plan(0), "F0 F1 F2 (first backward 2) I0 W0 F3 I1 W1 I2 W2 I3 W3");
   EXPECT_EQ(plan(1), "(warm-up 1) F0 F1 (first backward 1) I0 F2 I1 W0 F3 I2 W1 I3 W2 W3");
@@ -96,7 +96,7 @@ TEST(Schedule, ZeroBubbleByHand) {
 }
 
 // Bubble fraction (stages - 1) / (microbatches + stages - 1), for each stage of either schedule.
-TEST(Schedule, IdleTimeIsTheClosedForm) {
+TEST(schedule, idle_time_is_the_closed_form) {
   for (schedule_kind const kind : whole_backwards) {
     for (std::uint32_t stages : {1u, 2u, 3u, 4u, 8u, 17u}) {
       for (std::uint32_t microbatches : {1u, 2u, 3u, 7u, 8u, 16u, 33u}) {
@@ -111,7 +111,7 @@ TEST(Schedule, IdleTimeIsTheClosedForm) {
 }
 
 // With virtual stages half as large the pipeline fills in half the time (Narayanan et al., SC 2021, section 2.2.2).
-TEST(Schedule, InterleavedHalvesTheBubble) {
+TEST(schedule, interleaved_halves_the_bubble) {
   for (std::uint32_t stages : {2u, 3u, 4u, 8u}) {
     for (std::uint32_t microbatches : {2 * stages, 3 * stages, 8 * stages}) {
       for (std::uint32_t stage = 0; stage < stages; ++stage) {
@@ -124,7 +124,7 @@ TEST(Schedule, InterleavedHalvesTheBubble) {
 
 // (stages - 1) × (forward + input gradient - weight gradient) (Qi et al., ICLR 2024, table 2, ZB-H1), and activations
 // of no more micro-batches than one_forward_one_backward keeps on its first stage.
-TEST(Schedule, ZeroBubbleLeavesAThirdOfTheBubble) {
+TEST(schedule, zero_bubble_leaves_a_third_of_the_bubble) {
   for (std::uint32_t stages : {2u, 3u, 4u, 8u}) {
     for (std::uint32_t microbatches : {stages, 2 * stages, 3 * stages + 1}) {
       for (std::uint32_t stage = 0; stage < stages; ++stage) {
@@ -142,7 +142,7 @@ TEST(Schedule, ZeroBubbleLeavesAThirdOfTheBubble) {
   }
 }
 
-TEST(Schedule, SegmentsAndGapsTileTheIterationAndEachMicrobatchGoesBothWaysOnce) {
+TEST(schedule, segments_and_gaps_tile_the_iteration_and_each_microbatch_goes_both_ways_once) {
   for (schedule_kind const kind : kinds) {
     for (auto const& [stages, microbatches] : {std::pair{1u, 5u}, {4u, 8u}, {8u, 3u}, {5u, 5u}, {3u, 1u}}) {
       if (!takes(kind, stages, microbatches)) continue;
@@ -171,7 +171,7 @@ TEST(Schedule, SegmentsAndGapsTileTheIterationAndEachMicrobatchGoesBothWaysOnce)
 }
 
 // Between neighbours in the model: nothing starts before what it needs is done.
-TEST(Schedule, DependenciesHoldBetweenStages) {
+TEST(schedule, dependencies_hold_between_stages) {
   for (schedule_kind const kind : kinds) {
     for (auto const& [stages, microbatches] : {std::pair{4u, 8u}, {6u, 2u}}) {
       if (!takes(kind, stages, microbatches)) continue;
@@ -198,7 +198,7 @@ TEST(Schedule, DependenciesHoldBetweenStages) {
   }
 }
 
-TEST(Schedule, GpipeAnd1f1bHaveTheSameBubbleInAnotherShape) {
+TEST(schedule, gpipe_and_1f_1b_have_the_same_bubble_in_another_shape) {
   stage_plan const gpipe = plan_stage(shape_of(schedule_kind::gpipe, 4, 8), 0);
   stage_plan const paired = plan_stage(shape_of(schedule_kind::one_forward_one_backward, 4, 8), 0);
   EXPECT_EQ(idle_time(gpipe), idle_time(paired));
@@ -208,7 +208,7 @@ TEST(Schedule, GpipeAnd1f1bHaveTheSameBubbleInAnotherShape) {
   EXPECT_EQ(max_gap(paired), 6 * forward_time);
 }
 
-TEST(Schedule, OneStageNeverIdles) {
+TEST(schedule, one_stage_never_idles) {
   for (schedule_kind const kind : kinds) {
     stage_plan const plan = plan_stage(shape_of(kind, 1, 8), 0);
     EXPECT_TRUE(plan.gaps.empty());
@@ -219,13 +219,13 @@ TEST(Schedule, OneStageNeverIdles) {
 }
 
 // Fewer micro-batches than stages: the pairs vanish, and the schedules are the same but for the order of backwards.
-TEST(Schedule, FewerMicrobatchesThanStages) {
+TEST(schedule, fewer_microbatches_than_stages) {
   auto const plan = plans_of(schedule_kind::one_forward_one_backward, 4, 2);
   EXPECT_EQ(plan(0), "F0 F1 (first backward 8) B0 (cool-down 1) B1");
   EXPECT_EQ(plan(3), "(warm-up 3) F0 B0 F1 B1 (tail 6)");
 }
 
-TEST(Schedule, LargeShapes) {
+TEST(schedule, large_shapes) {
   for (schedule_kind const kind : kinds) {
     schedule_shape shape = shape_of(kind, 512, 2048);
     shape.forward = 1min;
@@ -236,7 +236,7 @@ TEST(Schedule, LargeShapes) {
   }
 }
 
-TEST(Schedule, LimitsAreRefusedWithTheirReason) {
+TEST(schedule, limits_are_refused_with_their_reason) {
   auto const message = [](schedule_shape shape, std::uint32_t stage) {
     try {
       plan_stage(shape, stage);
@@ -264,7 +264,7 @@ TEST(Schedule, LimitsAreRefusedWithTheirReason) {
   EXPECT_NE(message(with([](auto& s) { s.forward = 61s; }), 0).find("out of range"), std::string::npos);
 }
 
-TEST(Schedule, ForwardTimeForAWantedGap) {
+TEST(schedule, forward_time_for_a_wanted_gap) {
   schedule_shape shape = shape_of(schedule_kind::one_forward_one_backward, 4, 8);
   EXPECT_EQ(forward_for_max_gap(shape, 0, 10ms), 1'666'667ns);
   shape.forward = forward_for_max_gap(shape, 0, 12ms);
@@ -273,7 +273,7 @@ TEST(Schedule, ForwardTimeForAWantedGap) {
   EXPECT_THROW(forward_for_max_gap(shape_of(schedule_kind::gpipe, 1, 8), 0, 1ms), usage_error);
 }
 
-TEST(Schedule, NamesBothWays) {
+TEST(schedule, names_both_ways) {
   for (schedule_kind const kind : kinds) EXPECT_EQ(parse_schedule(name_of(kind)), kind);
   EXPECT_THROW(parse_schedule("1f2b"), usage_error);
 }

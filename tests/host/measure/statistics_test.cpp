@@ -17,7 +17,7 @@ std::vector<double> up_to(std::size_t n) {
   return samples;
 }
 
-TEST(Statistics, PercentilesByNearestRank) {
+TEST(statistics, percentiles_by_nearest_rank) {
   EXPECT_EQ(percentile(up_to(1000), 500), 500);
   EXPECT_EQ(percentile(up_to(1000), 990), 990);
   EXPECT_EQ(percentile(up_to(1000), 999), 999);
@@ -32,7 +32,7 @@ TEST(Statistics, PercentilesByNearestRank) {
   EXPECT_EQ(percentile(up_to(123'457), 999), std::ceil(123.457 * 999));
 }
 
-TEST(Statistics, QuantilesAreTheSameRanksOfSamplesInAnyOrder) {
+TEST(statistics, quantiles_are_the_same_ranks_of_samples_in_any_order) {
   std::vector<double> const samples{4, 2, 3, 1};
   EXPECT_EQ(quantile(samples, 0), 1);
   EXPECT_EQ(quantile(samples, 0.5), 2);
@@ -41,18 +41,18 @@ TEST(Statistics, QuantilesAreTheSameRanksOfSamplesInAnyOrder) {
   EXPECT_TRUE(std::isnan(quantile({}, 0.5)));
 }
 
-TEST(Statistics, MeanOfSomeAndOfNone) {
+TEST(statistics, mean_of_some_and_of_none) {
   EXPECT_EQ(mean(up_to(4)), 2.5);
   EXPECT_THROW(mean({}), usage_error);
 }
 
-TEST(Statistics, MedianOfEvenAndOdd) {
+TEST(statistics, median_of_even_and_odd) {
   EXPECT_EQ(median(up_to(5)), 3);
   EXPECT_EQ(median(up_to(4)), 2.5);
   EXPECT_EQ(median(up_to(1)), 1);
 }
 
-TEST(Statistics, SummaryOfUnsortedSamplesAndOfNone) {
+TEST(statistics, summary_of_unsorted_samples_and_of_none) {
   std::vector<double> const samples{3, 1, 2, 5, 4};
   distribution const some = summarise(samples);
   EXPECT_EQ(some.n, 5u);
@@ -66,7 +66,7 @@ TEST(Statistics, SummaryOfUnsortedSamplesAndOfNone) {
 }
 
 // By hand: log ratios ln 1.02, ln 1.04, ln 1.03, mean 0.0295277, standard deviation 0.0097089, t(2) = 4.3027.
-TEST(Statistics, PairedSlowdownByHand) {
+TEST(statistics, paired_slowdown_by_hand) {
   std::vector<double> const baseline{100, 200, 50};
   std::vector<double> const treated{102, 208, 51.5};
   slowdown const result = paired_slowdown(baseline, treated);
@@ -80,7 +80,7 @@ TEST(Statistics, PairedSlowdownByHand) {
 }
 
 // A drift that both runs of a pair share leaves no trace; one that is not shared widens the interval.
-TEST(Statistics, DriftSharedByAPairCancels) {
+TEST(statistics, drift_shared_by_a_pair_cancels) {
   std::vector<double> const baseline{100, 110, 130, 90};
   std::vector<double> const treated{101, 111.1, 131.3, 90.9};
   slowdown const result = paired_slowdown(baseline, treated);
@@ -89,13 +89,13 @@ TEST(Statistics, DriftSharedByAPairCancels) {
   EXPECT_NEAR(result.ci95_percent->high, 1, 1e-9);
 }
 
-TEST(Statistics, TwiceAndHalfCancel) {
+TEST(statistics, twice_and_half_cancel) {
   std::vector<double> const baseline{10, 10};
   std::vector<double> const treated{20, 5};
   EXPECT_NEAR(paired_slowdown(baseline, treated).percent, 0, 1e-9);
 }
 
-TEST(Statistics, OnePairHasNoInterval) {
+TEST(statistics, one_pair_has_no_interval) {
   std::vector<double> const baseline{10};
   std::vector<double> const treated{9};
   slowdown const result = paired_slowdown(baseline, treated);
@@ -103,7 +103,7 @@ TEST(Statistics, OnePairHasNoInterval) {
   EXPECT_FALSE(result.ci95_percent);
 }
 
-TEST(Statistics, StudentsQuantilesAsInPrintedTables) {
+TEST(statistics, students_quantiles_as_in_printed_tables) {
   EXPECT_NEAR(student_t975(1), 12.7062, 5e-5);
   EXPECT_NEAR(student_t975(9), 2.2622, 5e-5);
   EXPECT_NEAR(student_t975(20), 2.0860, 5e-5);
@@ -115,7 +115,7 @@ TEST(Statistics, StudentsQuantilesAsInPrintedTables) {
   for (std::uint64_t degrees = 2; degrees < 200; ++degrees) EXPECT_LT(student_t975(degrees), student_t975(degrees - 1));
 }
 
-TEST(Statistics, WhatIsNoMeasurementIsRefused) {
+TEST(statistics, what_is_no_measurement_is_refused) {
   std::vector<double> const one{1}, two{1, 2}, zero{0}, negative{-1}, nan{std::nan("")};
   std::vector<double> const infinite{std::numeric_limits<double>::infinity()};
   EXPECT_THROW(percentile({}, 500), usage_error);

@@ -20,7 +20,7 @@ std::vector<waiting_row> const rows{
 
 bool says(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 
-TEST(WaitingCost, IsTheRangeOfTheStreamsMedians) {
+TEST(waiting_cost, is_the_range_of_the_streams_medians) {
   waiting_cost const cost = summarise(rows);
   EXPECT_EQ(cost.why_not, "");
   EXPECT_DOUBLE_EQ(cost.base_us, 2.55);
@@ -34,7 +34,7 @@ TEST(WaitingCost, IsTheRangeOfTheStreamsMedians) {
   EXPECT_DOUBLE_EQ(cost.two_waits.max_us, 1.5);
 }
 
-TEST(WaitingCost, IsNotMeasuredWhereRowsOfOneKindAreMissing) {
+TEST(waiting_cost, is_not_measured_where_rows_of_one_kind_are_missing) {
   for (std::vector<waiting_row> const& few : {std::vector<waiting_row>{}, {rows.front()}, {rows.back()}}) {
     EXPECT_TRUE(says(summarise(few).why_not, "not measured: ")) << few.size();
   }

@@ -24,7 +24,7 @@ std::vector<json> things(json const& trace) {
   return result;
 }
 
-TEST(Trace, SpansInstantsAndTracks) {
+TEST(trace, spans_instants_and_tracks) {
   std::vector<trace_event> const events{
       {"training", "forward", 1'000'002'000, 2'000'000, {{"microbatch", std::int64_t{3}}}},
       {"workers", "pagerank", 1'000'000'005, 1'234'567, {{"share", 0.5}, {"task", std::string{"page \"rank\""}}}},
@@ -62,7 +62,7 @@ TEST(Trace, SpansInstantsAndTracks) {
   EXPECT_EQ(drawn[3]["tid"], 1);
 }
 
-TEST(Trace, AboveTheLimitTheEarliestStayAndTheRestIsCounted) {
+TEST(trace, above_the_limit_the_earliest_stay_and_the_rest_is_counted) {
   std::vector<trace_event> events;
   for (int i = 0; i < 10; ++i) events.push_back({"bubbles", std::to_string(i), 1000 - i, 1, {}});
   json const trace = json::parse(trace_json(events, {.max_events = 3, .dropped = 100}));
@@ -73,13 +73,13 @@ TEST(Trace, AboveTheLimitTheEarliestStayAndTheRestIsCounted) {
   EXPECT_EQ(drawn[2]["name"], "7");
 }
 
-TEST(Trace, NothingIsAValidTraceToo) {
+TEST(trace, nothing_is_a_valid_trace_too) {
   EXPECT_TRUE(things(json::parse(trace_json({}, {}))).empty());
   std::vector<trace_event> const one{{"bubbles", "bubble", 5, 1, {}}};
   EXPECT_TRUE(things(json::parse(trace_json(one, {.max_events = 0}))).empty());
 }
 
-TEST(Trace, NanosecondsSurviveLongTraces) {
+TEST(trace, nanoseconds_survive_long_traces) {
   constexpr std::int64_t hours = 3'600'000'000'000ll * 10;
   std::vector<trace_event> const events{{"a", "first", 0, 1, {}}, {"a", "last", hours + 1, 32, {}}};
   std::string const text = trace_json(events, {});
@@ -87,14 +87,14 @@ TEST(Trace, NanosecondsSurviveLongTraces) {
   EXPECT_NE(text.find("\"dur\":0.032"), std::string::npos) << text;
 }
 
-TEST(Trace, OddNamesAndFiguresStayJson) {
+TEST(trace, odd_names_and_figures_stay_json) {
   std::vector<trace_event> const events{
       {"a\nb", "caf\xE9 \"x\" \\", 0, 1, {{"k\"", std::numeric_limits<double>::quiet_NaN()}}}};
   json const trace = json::parse(trace_json(events, {}));
   EXPECT_TRUE(things(trace)[0]["args"]["k\""].is_null());
 }
 
-TEST(Trace, AnEventThatEndsBeforeItStartsIsRefused) {
+TEST(trace, an_event_that_ends_before_it_starts_is_refused) {
   std::vector<trace_event> const events{{"a", "b", 0, -1, {}}};
   EXPECT_THROW(trace_json(events, {}), usage_error);
 }

@@ -30,13 +30,13 @@ void add_arrays(array_table& table, pointers& to, std::span<std::uint64_t const>
   table.cleared(to.sums, "sums", {5});
 }
 
-class ArrayTable : public testing::Test {
+class array_tables : public testing::Test {
  protected:
   std::vector<std::uint64_t> const offsets_{7, 8, 9};
   std::unique_ptr<executor> const machine_ = make_executor({.kind = executor_kind::threads});
 };
 
-TEST_F(ArrayTable, OnlyCountsWithoutAMachine) {
+TEST_F(array_tables, only_counts_without_a_machine) {
   array_table counted;
   pointers to;
   add_arrays(counted, to, {});
@@ -47,7 +47,7 @@ TEST_F(ArrayTable, OnlyCountsWithoutAMachine) {
   EXPECT_TRUE(counted.written().empty());
 }
 
-TEST_F(ArrayTable, TakesWhatItCounts) {
+TEST_F(array_tables, takes_what_it_counts) {
   std::uint64_t const before = machine_->taken_bytes().now;
   array_table table{*machine_};
   pointers to;
@@ -57,7 +57,7 @@ TEST_F(ArrayTable, TakesWhatItCounts) {
   EXPECT_EQ(table.size(to.sums), 5U);
 }
 
-TEST_F(ArrayTable, ListsWhatARunWritesAndNoInput) {
+TEST_F(array_tables, lists_what_a_run_writes_and_no_input) {
   array_table table{*machine_};
   pointers to;
   add_arrays(table, to, offsets_);
@@ -69,7 +69,7 @@ TEST_F(ArrayTable, ListsWhatARunWritesAndNoInput) {
   EXPECT_EQ(written[1].memory, to.sums);
 }
 
-TEST_F(ArrayTable, ClearsWhatItShouldClearAlone) {
+TEST_F(array_tables, clears_what_it_should_clear_alone) {
   array_table table{*machine_};
   pointers to;
   add_arrays(table, to, offsets_);
@@ -83,7 +83,7 @@ TEST_F(ArrayTable, ClearsWhatItShouldClearAlone) {
   EXPECT_EQ(table.read(to.offsets).front(), 7U);
 }
 
-TEST_F(ArrayTable, IsStillThereAfterAMove) {
+TEST_F(array_tables, is_still_there_after_a_move) {
   array_table table{*machine_};
   pointers to;
   add_arrays(table, to, offsets_);
@@ -92,7 +92,7 @@ TEST_F(ArrayTable, IsStillThereAfterAMove) {
   EXPECT_EQ(moved.read(to.offsets).front(), 7U);
 }
 
-TEST_F(ArrayTable, RefusesAnArrayOfAnother) {
+TEST_F(array_tables, refuses_an_array_of_another) {
   array_table table{*machine_};
   float other = 0;
   EXPECT_THROW(table.read(&other), usage_error);

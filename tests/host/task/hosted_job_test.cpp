@@ -35,7 +35,7 @@ using namespace std::chrono_literals;
 
 constexpr auto* long_task = "mlp:hidden=24,epochs=3,batch=50";
 
-class SavedInBubbles : public testing::Test {
+class saved_in_bubbles : public testing::Test {
  protected:
   /// One run of a process: a runtime, and a job that resumes from what is there.
   class life {
@@ -111,7 +111,7 @@ class SavedInBubbles : public testing::Test {
   fs::path const file_ = folder_ / "mlp.safetensors";
 };
 
-TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
+TEST_F(saved_in_bubbles, end_with_the_bytes_of_one_that_was_never_stopped) {
   std::uint64_t reached = 0;
   int lives = 0;
   std::vector<std::string> bytes;
@@ -131,7 +131,7 @@ TEST_F(SavedInBubbles, EndWithTheBytesOfOneThatWasNeverStopped) {
   EXPECT_EQ(bytes, bytes_of_one_that_was_never_stopped());
 }
 
-TEST_F(SavedInBubbles, AreSavedWhileTheyRun) {
+TEST_F(saved_in_bubbles, are_saved_while_they_run) {
   life one{folder_, long_task, 1ns};
   EXPECT_NE(one.run_until([&](job_progress const&) { return fs::exists(file_); }).state, job_state::finished);
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
@@ -141,7 +141,7 @@ TEST_F(SavedInBubbles, AreSavedWhileTheyRun) {
   EXPECT_TRUE(one.log().empty());
 }
 
-TEST_F(SavedInBubbles, ThatHaveFinishedAreNotDoneAgain) {
+TEST_F(saved_in_bubbles, that_have_finished_are_not_done_again) {
   {
     life first{folder_, long_task, 1h};
     first.run_to_its_end();
@@ -153,7 +153,7 @@ TEST_F(SavedInBubbles, ThatHaveFinishedAreNotDoneAgain) {
   EXPECT_EQ(again.bytes(), bytes_of_one_that_was_never_stopped());
 }
 
-TEST_F(SavedInBubbles, StayPausedWhereTheirOwnerSaysSoAndAreSavedOnceThen) {
+TEST_F(saved_in_bubbles, stay_paused_where_their_owner_says_so_and_are_saved_once_then) {
   life one{folder_, long_task, 1ns};
   one.run_until([](job_progress const& now) { return now.phases > 20; });
   one.hosted().pause();
@@ -169,7 +169,7 @@ TEST_F(SavedInBubbles, StayPausedWhereTheirOwnerSaysSoAndAreSavedOnceThen) {
   EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
 }
 
-TEST_F(SavedInBubbles, MayBePausedAndResumedAtAnyMoment) {
+TEST_F(saved_in_bubbles, may_be_paused_and_resumed_at_any_moment) {
   life one{folder_, long_task, 1ns};
   for (int times = 0; times < 200; ++times) {
     one.hosted().pause();
@@ -181,7 +181,7 @@ TEST_F(SavedInBubbles, MayBePausedAndResumedAtAnyMoment) {
   EXPECT_EQ(one.bytes(), bytes_of_one_that_was_never_stopped());
 }
 
-TEST_F(SavedInBubbles, AreNotResumedBeforeTheyAreSaved) {
+TEST_F(saved_in_bubbles, are_not_resumed_before_they_are_saved) {
   life one{folder_, "streaming:items=2048,rounds=30000", 1ns};
   auto const is_saving = [&] {  // into a file beside the one that it will replace
     std::error_code ignored;
@@ -208,7 +208,7 @@ TEST_F(SavedInBubbles, AreNotResumedBeforeTheyAreSaved) {
   bubbles.get();
 }
 
-TEST_F(SavedInBubbles, AreNotWrittenAgainWhereNothingWasDone) {
+TEST_F(saved_in_bubbles, are_not_written_again_where_nothing_was_done) {
   life one{folder_, long_task, 1ns};
   one.run_until([&](job_progress const& now) { return fs::exists(file_) && now.phases > 20; });
   auto const written = [&] { return fs::last_write_time(file_); };
@@ -222,7 +222,7 @@ TEST_F(SavedInBubbles, AreNotWrittenAgainWhereNothingWasDone) {
   }
 }
 
-TEST_F(SavedInBubbles, AreSavedAtTheirEndAloneWhereThePeriodHasNoEnd) {
+TEST_F(saved_in_bubbles, are_saved_at_their_end_alone_where_the_period_has_no_end) {
   fs::path const file = folder_ / "streaming.safetensors";
   {
     life one{folder_, "streaming:items=64,rounds=30000", std::chrono::nanoseconds::max()};
@@ -235,7 +235,7 @@ TEST_F(SavedInBubbles, AreSavedAtTheirEndAloneWhereThePeriodHasNoEnd) {
   EXPECT_TRUE(fs::exists(file));
 }
 
-TEST_F(SavedInBubbles, AreSavedAgainWhereThatFailedForAWhile) {
+TEST_F(saved_in_bubbles, are_saved_again_where_that_failed_for_a_while) {
   life one{folder_, "streaming:items=64,rounds=30000", 1ns};
   fs::path const file = folder_ / "streaming.safetensors";
   one.run_until([&](job_progress const&) { return fs::exists(file); });
@@ -248,7 +248,7 @@ TEST_F(SavedInBubbles, AreSavedAgainWhereThatFailedForAWhile) {
   EXPECT_TRUE(one.log()[0].starts_with("job 'streaming' is not saved, which is tried again: ")) << one.log()[0];
 }
 
-TEST_F(SavedInBubbles, GoOnWhereTheyCanNoLongerBeSaved) {
+TEST_F(saved_in_bubbles, go_on_where_they_can_no_longer_be_saved) {
   life one{folder_, long_task, 1ns};
   one.run_until([&](job_progress const&) { return fs::exists(file_); });
   remove_folder();
@@ -258,7 +258,7 @@ TEST_F(SavedInBubbles, GoOnWhereTheyCanNoLongerBeSaved) {
   EXPECT_TRUE(one.log().back().starts_with("job 'mlp' is not saved at its end: ")) << one.log().back();
 }
 
-TEST_F(SavedInBubbles, OfAnotherTaskAreRefusedAndKept) {
+TEST_F(saved_in_bubbles, of_another_task_are_refused_and_kept) {
   { life const other{folder_, "mlp:hidden=24,epochs=4,batch=50", 1h}; }
   std::string const before = read_file(file_, 1 << 24);
   EXPECT_THROW((life{folder_, long_task, 1h}), input_error);

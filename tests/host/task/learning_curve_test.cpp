@@ -22,7 +22,7 @@ bool has(std::string const& picture, std::string const& text) {
   return picture.find(">" + text + "</text>") != std::string::npos;
 }
 
-TEST(LearningCurve, DrawsPowersOfTenAndShares) {
+TEST(learning_curve, draws_powers_of_ten_and_shares) {
   std::string const picture = learning_curve_svg("both", {"loss", curve_axis::logarithmic, {2.0, 0.3, 0.02}},
                                                  {"accuracy", curve_axis::share, {0.1, 0.5, 0.9}});
   for (char const* text : {"10", "1", "0.1", "0.01", "0 %", "100 %", "loss", "accuracy", "epoch 3"})
@@ -31,14 +31,14 @@ TEST(LearningCurve, DrawsPowersOfTenAndShares) {
   EXPECT_EQ(points(picture, 1), 3U);
 }
 
-TEST(LearningCurve, PutsTwoLinearCurvesOnOneScale) {
+TEST(learning_curve, puts_two_linear_curves_on_one_scale) {
   std::string const picture =
       learning_curve_svg("both", {"one", curve_axis::linear, {1.1, 0.5}}, {"other", curve_axis::linear, {0.2, 0.1}});
   EXPECT_TRUE(has(picture, "1.2"));
   EXPECT_FALSE(has(picture, "0.05")) << "a scale of its own would have it";
 }
 
-TEST(LearningCurve, LeavesOutWhatIsNoNumber) {
+TEST(learning_curve, leaves_out_what_is_no_number) {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   std::string const picture = learning_curve_svg("both", {"loss", curve_axis::logarithmic, {1.0, 0.0, nan, 0.5}},
                                                  {"error", curve_axis::linear, {1.0, 0.0, nan, 0.5}});

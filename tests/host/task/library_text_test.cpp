@@ -34,7 +34,7 @@ void expect_says(std::string const& found, std::string const& expected) {
   EXPECT_NE(found.find(expected), std::string::npos) << '"' << found << '"';
 }
 
-TEST(LibraryText, IsAPathAColonAndTheTask) {
+TEST(library_text, is_a_path_a_colon_and_the_task) {
   for (char const* const text : {"./libmine.so:mine", "./libmine.so:mine,steps=3", "./libmine.so:mine:steps=3"}) {
     task_request const found = parsed(text);
     EXPECT_EQ(found.library, "./libmine.so") << text;
@@ -48,14 +48,14 @@ TEST(LibraryText, IsAPathAColonAndTheTask) {
   EXPECT_EQ(parsed("spin:out=a/b").library, "");
 }
 
-TEST(LibraryText, ItsOptionsTakeAnyValue) {
+TEST(library_text, its_options_take_any_value) {
   task_request const found = parsed(R"(./libmine.so:mine,out="a:b,c;d",steps=2)");
   EXPECT_EQ(found.values.path("out"), "a:b,c;d");
   EXPECT_EQ(found.values.integer("steps"), 2);
   EXPECT_EQ(parsed("./libmine.so:mine,out=a:b/c").values.path("out"), "a:b/c");
 }
 
-TEST(LibraryText, APathOfAnyCharactersIsQuoted) {
+TEST(library_text, a_path_of_any_characters_is_quoted) {
   EXPECT_EQ(parsed(R"("./my, folder/a:b;c=\"d\".so":mine,steps=2)").library, R"(./my, folder/a:b;c="d".so)");
   EXPECT_EQ(parsed("'./a\\b.so':mine").library, "./a\\b.so");
   EXPECT_EQ(parsed("./with blanks/lib.so:mine").library, "./with blanks/lib.so");
@@ -63,7 +63,7 @@ TEST(LibraryText, APathOfAnyCharactersIsQuoted) {
   expect_says(refused("\"./a.so\"x:mine"), "column 9: a closing quote must precede a colon");
 }
 
-TEST(LibraryText, EachErrorKnowsItsColumn) {
+TEST(library_text, each_error_knows_its_column) {
   EXPECT_EQ(refused("./libmine.so:other"), "task './libmine.so:other', column 1: ./libmine.so has no task \"other\"");
   for (char const* const text : {"./libmine.so", "./libmine.so:", "./libmine.so:,steps=3"})
     expect_says(refused(text), "./libmine.so has no task \"\"");
@@ -76,7 +76,7 @@ TEST(LibraryText, EachErrorKnowsItsColumn) {
               "column 1: libraries of tasks are not taken here");
 }
 
-TEST(LibraryText, PrintedAndReadBack) {
+TEST(library_text, printed_and_read_back) {
   for (char const* const text :
        {"./libmine.so:mine", "./libmine.so:mine,steps=3,out=a:b", R"("./a:b,c.so":mine,out="x,y")", "'./a\\:b.so':mine",
         R"("./a\"b:.so":mine)", "'a=b/c.so':mine", "'./a;b.so':mine,steps=3"}) {
@@ -89,7 +89,7 @@ TEST(LibraryText, PrintedAndReadBack) {
   EXPECT_EQ(format_task(parsed("./libmine.so:mine,steps=3,out=f"), task_text::without_files), "mine:steps=3");
 }
 
-TEST(LibraryList, OptionsAreBetweenSemicolons) {
+TEST(library_list, options_are_between_semicolons) {
   auto const found = parse_task_list(R"(spin:steps=2,./a.so:mine;steps=3;out=x,"./b,;:.so":mine,/c.so:mine:steps=4)",
                                      tasks, in_library);
   ASSERT_EQ(found.size(), 4U);
@@ -103,7 +103,7 @@ TEST(LibraryList, OptionsAreBetweenSemicolons) {
               "column 13: \"out=a/b\" is not a task: in a list ';' separates");
 }
 
-TEST(LibraryJobFile, NamesItAsATextDoes) {
+TEST(library_job_file, names_it_as_a_text_does) {
   auto const found = parse_job_file(
       R"([{"task": "./libmine.so:mine", "options": {"out": "a,b:c"}}, {"task": "'./a:b.so':mine"}, {"task": "spin"}])",
       "job.json", tasks, in_library);

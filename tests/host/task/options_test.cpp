@@ -36,7 +36,7 @@ std::string json_message(std::string const& text) {
   return message_of<input_error>([&] { parse_job_file(text, "job.json", tasks); });
 }
 
-TEST(Units, DurationsInEveryUnit) {
+TEST(units, durations_in_every_unit) {
   EXPECT_EQ(parse_duration("2ms"), 2ms);
   EXPECT_EQ(parse_duration("100us"), 100us);
   EXPECT_EQ(parse_duration("1.5s"), 1500ms);
@@ -47,7 +47,7 @@ TEST(Units, DurationsInEveryUnit) {
   EXPECT_EQ(parse_duration(".5us"), 500ns);
 }
 
-TEST(Units, SizesInEveryUnit) {
+TEST(units, sizes_in_every_unit) {
   EXPECT_EQ(parse_size("4GiB"), 4ull << 30);
   EXPECT_EQ(parse_size("512MiB"), 512ull << 20);
   EXPECT_EQ(parse_size("1000"), 1000u);
@@ -56,7 +56,7 @@ TEST(Units, SizesInEveryUnit) {
   EXPECT_EQ(parse_size("18446744073709551615"), 18446744073709551615ull);
 }
 
-TEST(Units, WhatIsNoQuantityIsRefused) {
+TEST(units, what_is_no_quantity_is_refused) {
   for (char const* text : {"", "ms", "2", "2 ms", "2m", "-2ms", "1e3ms", "infs", "nan", "0x2ms", "2msec", "1e30s"}) {
     EXPECT_THROW(parse_duration(text), usage_error) << text;
   }
@@ -70,7 +70,7 @@ TEST(Units, WhatIsNoQuantityIsRefused) {
   for (char const* text : {"", "inf", "nan", "1e999", "1,5", "x"}) EXPECT_THROW(parse_real(text), usage_error) << text;
 }
 
-TEST(Units, PrintedAsTheyAreRead) {
+TEST(units, printed_as_they_are_read) {
   EXPECT_EQ(format_duration(1500ms), "1.5s");
   EXPECT_EQ(format_duration(90min), "5400s");
   EXPECT_EQ(format_duration(100us), "100us");
@@ -81,7 +81,7 @@ TEST(Units, PrintedAsTheyAreRead) {
   }
 }
 
-TEST(Options, DefaultsOfEveryKind) {
+TEST(options, defaults_of_every_kind) {
   option_values const values(rank_options);
   EXPECT_FALSE(values.has("graph"));
   EXPECT_DOUBLE_EQ(values.real("damping"), 0.85);
@@ -92,7 +92,7 @@ TEST(Options, DefaultsOfEveryKind) {
   EXPECT_FALSE(values.given("damping"));
 }
 
-TEST(Options, GivenIsToldFromDefault) {
+TEST(options, given_is_told_from_default) {
   option_values values(rank_options);
   values.set("damping", "0.85");
   EXPECT_TRUE(values.given("damping"));
@@ -100,7 +100,7 @@ TEST(Options, GivenIsToldFromDefault) {
   EXPECT_THROW(values.set("damping", "0.85"), usage_error);
 }
 
-TEST(Options, AskingForAnotherKindOrForNothingIsAnError) {
+TEST(options, asking_for_another_kind_or_for_nothing_is_an_error) {
   option_values const values(rank_options);
   EXPECT_THROW(values.integer("damping"), usage_error);
   EXPECT_THROW(values.path("graph"), usage_error);
@@ -108,7 +108,7 @@ TEST(Options, AskingForAnotherKindOrForNothingIsAnError) {
   EXPECT_THROW(values.real("nothing"), usage_error);
 }
 
-TEST(Options, RangesHoldAtTheirEnds) {
+TEST(options, ranges_hold_at_their_ends) {
   auto const takes = [](char const* name, char const* text) {
     option_values values(rank_options);
     try {
@@ -131,7 +131,7 @@ TEST(Options, RangesHoldAtTheirEnds) {
   EXPECT_FALSE(takes("order", "degrees"));
 }
 
-TEST(Options, NoValueIsRefusedForEveryKind) {
+TEST(options, no_value_is_refused_for_every_kind) {
   option_values values(rank_options);
   for (char const* name : {"graph", "damping", "sweeps", "memory", "order"}) {
     std::string const message = message_of<usage_error>([&] { values.set(name, ""); });
@@ -140,13 +140,13 @@ TEST(Options, NoValueIsRefusedForEveryKind) {
   }
 }
 
-TEST(Options, OutOfRangeSaysTheRange) {
+TEST(options, out_of_range_says_the_range) {
   option_values values(rank_options);
   std::string const message = message_of<usage_error>([&] { values.set("damping", "1.5"); });
   EXPECT_EQ(message, "option \"damping\" (real): 1.5 is out of range: it must be at least 0 and below 1");
 }
 
-TEST(Options, TablesAreChecked) {
+TEST(options, tables_are_checked) {
   auto const refused = [](option row) {
     option const table[] = {row};
     try {
@@ -170,7 +170,7 @@ TEST(Options, TablesAreChecked) {
   EXPECT_THROW(check_options(twice), usage_error);
 }
 
-TEST(Options, HelpNamesDefaultAndRangeAndFitsTheWidth) {
+TEST(options, help_names_default_and_range_and_fits_the_width) {
   std::ostringstream out;
   print_tasks(out, tasks, 40);
   std::string const text = out.str();
@@ -182,13 +182,13 @@ TEST(Options, HelpNamesDefaultAndRangeAndFitsTheWidth) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40u) << line;
 }
 
-TEST(TaskText, NameAlone) {
+TEST(task_text, name_alone) {
   task_request const request = parse_task("pagerank", tasks);
   EXPECT_EQ(request.name, "pagerank");
   EXPECT_FALSE(request.values.given("damping"));
 }
 
-TEST(TaskText, OptionsQuotesAndBlanks) {
+TEST(task_text, options_quotes_and_blanks) {
   task_request const request =
       parse_task(R"(pagerank:graph="a, \"b\" \\.el", damping = 0.5 ,names='x,y\"z',order=degree)", tasks);
   EXPECT_EQ(request.values.path("graph"), R"(a, "b" \.el)");
@@ -197,11 +197,11 @@ TEST(TaskText, OptionsQuotesAndBlanks) {
   EXPECT_EQ(request.values.choice("order"), "degree");
 }
 
-TEST(TaskText, ColonsEqualsAndQuotesInsideAValueStandForThemselves) {
+TEST(task_text, colons_equals_and_quotes_inside_a_value_stand_for_themselves) {
   EXPECT_EQ(parse_task(R"(pagerank:graph=C:\a=b's".el)", tasks).values.path("graph"), R"(C:\a=b's".el)");
 }
 
-TEST(TaskText, ErrorsNameTheColumnAndTheKnownNamesNearestFirst) {
+TEST(task_text, errors_name_the_column_and_the_known_names_nearest_first) {
   EXPECT_EQ(parse_message("pagerenk:damping=1"),
             "task 'pagerenk:damping=1', column 1: unknown task \"pagerenk\"; known: pagerank, spin");
   EXPECT_EQ(parse_message("spim"), "task 'spim', column 1: unknown task \"spim\"; known: spin, pagerank");
@@ -213,7 +213,7 @@ TEST(TaskText, ErrorsNameTheColumnAndTheKnownNamesNearestFirst) {
             "natural, random");
 }
 
-TEST(TaskText, MalformedTextIsRefusedWithItsColumn) {
+TEST(task_text, malformed_text_is_refused_with_its_column) {
   EXPECT_NE(parse_message("").find("name is missing; known: "), std::string::npos);
   EXPECT_NE(parse_message(":damping=1").find("column 1: the task's name is missing"), std::string::npos);
   EXPECT_NE(parse_message("spin:").find("column 6: an option is missing"), std::string::npos);
@@ -242,7 +242,7 @@ std::vector<std::string> listed(std::string_view text) {
   return found;
 }
 
-TEST(TaskList, TasksBetweenCommasAndOptionsBetweenSemicolons) {
+TEST(task_list, tasks_between_commas_and_options_between_semicolons) {
   using found = std::vector<std::string>;
   EXPECT_EQ(listed("pagerank,spin"), (found{"pagerank", "spin"}));
   EXPECT_EQ(listed("pagerank:sweeps=7;memory=2KiB;order=degree,spin:steps=3"),
@@ -253,7 +253,7 @@ TEST(TaskList, TasksBetweenCommasAndOptionsBetweenSemicolons) {
   EXPECT_EQ(listed(""), found{});
 }
 
-TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
+TEST(task_list, malformed_text_is_refused_with_its_column) {
   auto const refused = [](std::string_view text) {
     return message_of<usage_error>([&] { parse_task_list(text, tasks); });
   };
@@ -272,7 +272,7 @@ TEST(TaskList, MalformedTextIsRefusedWithItsColumn) {
   EXPECT_NE(refused(many).find("more than 1000 tasks"), std::string::npos);
 }
 
-TEST(TaskText, PrintedAndReadBack) {
+TEST(task_text, printed_and_read_back) {
   task_request const request = parse_task(R"(pagerank:graph="a,b\\ \"",sweeps=7,names=' x')", tasks);
   std::string const text = format_task(request);
   EXPECT_EQ(text, R"(pagerank:graph="a,b\\ \"",sweeps=7,names=" x")");
@@ -281,7 +281,7 @@ TEST(TaskText, PrintedAndReadBack) {
   EXPECT_EQ(format_task(request, task_text::without_files), "pagerank:sweeps=7");
 }
 
-TEST(JobFile, OneTaskAndSeveral) {
+TEST(job_file, one_task_and_several) {
   auto const one = parse_job_file(R"({"options": {"damping": 0.5, "sweeps": 7, "memory": "2MiB"}, "task": "pagerank"})",
                                   "job.json", tasks);
   ASSERT_EQ(one.size(), 1u);
@@ -295,7 +295,7 @@ TEST(JobFile, OneTaskAndSeveral) {
   EXPECT_EQ(two[1].values.integer("steps"), 1);
 }
 
-TEST(JobFile, ErrorsNameFileAndLine) {
+TEST(job_file, errors_name_file_and_line) {
   EXPECT_EQ(json_message("{\n  \"task\": \"spim\"\n}"), "job.json:2: unknown task \"spim\"; known: spin, pagerank");
   EXPECT_EQ(json_message("{\"task\": \"spin\",\n \"options\": {\n  \"steps\":\n 10\n}}"),
             "job.json:3: option \"steps\" (integer): 10 is out of range: it must be at least 1 and at most 9");
@@ -308,7 +308,7 @@ TEST(JobFile, ErrorsNameFileAndLine) {
   EXPECT_NE(json_message("{\n\"task\": \"spin\",,\n}").find("job.json:2: is not JSON: "), std::string::npos);
 }
 
-TEST(JobFile, WhatIsNoTaskIsRefused) {
+TEST(job_file, what_is_no_task_is_refused) {
   EXPECT_NE(json_message("").find("is not JSON"), std::string::npos);
   EXPECT_NE(json_message("[]").find("has no task"), std::string::npos);
   EXPECT_NE(json_message("3").find("a job file holds"), std::string::npos);
@@ -338,7 +338,7 @@ TEST(JobFile, WhatIsNoTaskIsRefused) {
   EXPECT_THROW(read_job_file("/nonexistent/job.json", tasks), input_error);
 }
 
-TEST(JobFile, TruncatedAnywhereIsAnError) {
+TEST(job_file, truncated_anywhere_is_an_error) {
   std::string const whole = R"([{"task": "pagerank", "options": {"damping": 0.5, "order": "degree"}}])";
   ASSERT_EQ(parse_job_file(whole, "job.json", tasks).size(), 1u);
   for (std::size_t length = 0; length < whole.size(); ++length) {

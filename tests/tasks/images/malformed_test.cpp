@@ -88,7 +88,7 @@ std::vector<small> small_jpegs() {
           {"grey.jpg", encoded({.from = slopes(19, 11, 1), .given = JCS_GRAYSCALE, .stored = JCS_GRAYSCALE})}};
 }
 
-TEST(MalformedImage, TruncatedAtEveryByteIsRefused) {
+TEST(malformed_image, truncated_at_every_byte_is_refused) {
   test_folder const folder;
   for (auto const& files : {small_pngs(), small_jpegs()}) {
     for (auto const& [name, bytes] : files) {
@@ -104,7 +104,7 @@ TEST(MalformedImage, TruncatedAtEveryByteIsRefused) {
   }
 }
 
-TEST(MalformedImage, APngWithAnyByteChangedIsRefused) {
+TEST(malformed_image, a_png_with_any_byte_changed_is_refused) {
   test_folder const folder;
   for (auto const& [name, bytes] : small_pngs()) {
     for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -117,7 +117,7 @@ TEST(MalformedImage, APngWithAnyByteChangedIsRefused) {
   }
 }
 
-TEST(MalformedImage, AJpegWithBytesChangedIsReadOrRefusedAndNothingIsPrinted) {
+TEST(malformed_image, a_jpeg_with_bytes_changed_is_read_or_refused_and_nothing_is_printed) {
   test_folder const folder;
   std::mt19937 random{5};
   int refused = 0;
@@ -138,7 +138,7 @@ TEST(MalformedImage, AJpegWithBytesChangedIsReadOrRefusedAndNothingIsPrinted) {
   EXPECT_LT(refused, 4000);  // there is no checksum
 }
 
-TEST(MalformedImage, AJpegWithPixelsThatWouldBeGuessedIsRefused) {
+TEST(malformed_image, a_jpeg_with_pixels_that_would_be_guessed_is_refused) {
   test_folder const folder;
   for (auto const& [name, bytes] : small_jpegs()) {
     auto lacking = bytes;
@@ -171,7 +171,7 @@ std::string png_claiming(std::string const& width, std::string const& height, st
   return signature + chunk("IHDR", width + height + kind + "\0\0\0"s) + chunk("IDAT", "x") + chunk("IEND", "");
 }
 
-TEST(MalformedImage, SizesAreRefusedBeforeMemoryIsTaken) {
+TEST(malformed_image, sizes_are_refused_before_memory_is_taken) {
   test_folder const folder;
   auto const hundred_thousand = "\0\x01\x86\xa0"s;
   auto const limit = "\0\0\x80\0"s;
@@ -202,7 +202,7 @@ TEST(MalformedImage, SizesAreRefusedBeforeMemoryIsTaken) {
   EXPECT_NO_THROW(decode(path, {.max_bytes = 19 * 11 * 3 + 3 * 3 * 2 * 128}));
 }
 
-TEST(MalformedImage, MuchInASmallSpaceIsCutOff) {
+TEST(malformed_image, much_in_a_small_space_is_cut_off) {
   test_folder const folder;
   auto const png = small_pngs()[0].bytes;
   auto const behind_header = signature.size() + 25;
@@ -230,7 +230,7 @@ TEST(MalformedImage, MuchInASmallSpaceIsCutOff) {
   expect_refused(folder.write("scans.jpg", scans), "too many scans");
 }
 
-TEST(MalformedImage, KindsThatAreNotRead) {
+TEST(malformed_image, kinds_that_are_not_read) {
   test_folder const folder;
   auto const four = noise({9, 9, 4, 8}, 1);
   expect_refused(folder.write("cmyk.jpg", encoded({.from = four, .given = JCS_CMYK, .stored = JCS_CMYK})), "CMYK");
@@ -246,7 +246,7 @@ TEST(MalformedImage, KindsThatAreNotRead) {
   expect_refused(folder.write("lossless.jpg", lossless), "of a kind that is not read");
 }
 
-TEST(MalformedImage, NamesAndContentsThatDiffer) {
+TEST(malformed_image, names_and_contents_that_differ) {
   test_folder const folder;
   auto const png = small_pngs()[0].bytes;
   auto const jpeg = small_jpegs()[0].bytes;
@@ -260,7 +260,7 @@ TEST(MalformedImage, NamesAndContentsThatDiffer) {
   expect_refused(folder.write("lines.png", signature.substr(0, 4) + "\n\x1a\n"), "is neither a PNG nor a JPEG");
 }
 
-TEST(MalformedImage, WhatCannotBeOpenedIsRefusedAtOnce) {
+TEST(malformed_image, what_cannot_be_opened_is_refused_at_once) {
   test_folder const folder;
   expect_refused(folder.at("missing.png"), "cannot be opened: No such file or directory");
   ASSERT_EQ(::mkdir(folder.at("folder.png").c_str(), 0700), 0);

@@ -18,16 +18,16 @@ bool python(std::string const& line) {
   return std::system(("\"" LULL_PYTHON "\" -c '" + line + "' 2> /dev/null").c_str()) == 0;
 }
 
-class Pillow : public ::testing::Test {
+class pillow : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!python("import PIL.Image")) {
       GTEST_SKIP() << "NOT RUN: " LULL_PYTHON
-                      " has no Pillow: the references are held against hand-computed cases only";
+                      " has no pillow: the references are held against hand-computed cases only";
     }
   }
 
-  /// Returns an image as Pillow resizes it.
+  /// Returns an image as pillow resizes it.
   image resized(image const& from, std::uint32_t width, std::uint32_t height, std::string const& filter) const {
     write_image(folder.at("from.png"), image_kind::png, from);
     auto const size = "(" + std::to_string(width) + "," + std::to_string(height) + ")";
@@ -39,7 +39,7 @@ class Pillow : public ::testing::Test {
   test_folder const folder;
 };
 
-TEST_F(Pillow, ResizesAsTheReferencesDo) {
+TEST_F(pillow, resizes_as_the_references_do) {
   auto const photograph = decode(LULL_DATA_FOLDER "/chelsea.png");
   auto grey = photograph;
   grey.shape.channels = 1;  // three times as wide a picture would be: a part of it, with its sharp stripes, will do
@@ -54,7 +54,7 @@ TEST_F(Pillow, ResizesAsTheReferencesDo) {
   EXPECT_GE(psnr(reference_resize(photograph, 41, 75, image_filter::area), resized(photograph, 41, 75, "BOX")), 50);
 }
 
-TEST_F(Pillow, ReadsWhatIsWritten) {
+TEST_F(pillow, reads_what_is_written) {
   for (auto const& [channels, mode] : {std::pair{1, "L"}, {2, "LA"}, {3, "RGB"}, {4, "RGBA"}}) {
     auto const from = test::noise({21, 13, static_cast<std::uint8_t>(channels), 8}, 3);
     write_image(folder.at("any.png"), image_kind::png, from);
@@ -65,7 +65,7 @@ TEST_F(Pillow, ReadsWhatIsWritten) {
   }
 }
 
-TEST_F(Pillow, TurnsJpegsAsWeDo) {
+TEST_F(pillow, turns_jpegs_as_we_do) {
   auto const photograph = decode(LULL_DATA_FOLDER "/chelsea.png");
   write_image(folder.at("stored.jpg"), image_kind::jpeg, photograph);
   for (int orientation = 1; orientation <= 8; ++orientation) {

@@ -44,7 +44,7 @@ image clockwise(image from) {
   return from;
 }
 
-TEST(ReadJpeg, GreyAndColoursInOneScanAndInSeveral) {
+TEST(read_jpeg, grey_and_colours_in_one_scan_and_in_several) {
   test_folder const folder;
   for (auto const& [width, height] : {std::pair{1U, 1U}, {8U, 8U}, {67U, 41U}}) {
     auto const grey = slopes(width, height, 1);
@@ -74,7 +74,7 @@ TEST(ReadJpeg, GreyAndColoursInOneScanAndInSeveral) {
   }
 }
 
-TEST(ReadJpeg, IsTurnedUpright) {
+TEST(read_jpeg, is_turned_upright) {
   test_folder const folder;
   auto const from = slopes(37, 53, 3);  // some strips of rows, and a part of one
   image_density const density{density_unit::inch, 72, 300};
@@ -115,7 +115,7 @@ unsigned orientation_in(std::string const& segment) {
   return detail::exif_orientation({reinterpret_cast<std::uint8_t const*>(segment.data()), segment.size()});
 }
 
-TEST(ReadJpeg, DamagedExifMeansUpright) {
+TEST(read_jpeg, damaged_exif_means_upright) {
   for (bool const little : {false, true}) {
     auto const whole = exif(6, little);
     ASSERT_EQ(orientation_in(whole), 6);
@@ -138,7 +138,7 @@ TEST(ReadJpeg, DamagedExifMeansUpright) {
   EXPECT_EQ(orientation_in("Exif\0\0MM\0\x2a\0\0\0\x08\xff\xff"s), 1);
 }
 
-TEST(ReadJpeg, MetadataBetweenScansTakesNoMemoryAndDoesNoHarm) {
+TEST(read_jpeg, metadata_between_scans_takes_no_memory_and_does_no_harm) {
   test_folder const folder;
   auto const bytes = encoded({.from = slopes(20, 20, 3), .order = scans::progressive});
   auto const second_scan = bytes.find("\xff\xda", bytes.find("\xff\xda") + 2);

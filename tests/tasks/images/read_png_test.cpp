@@ -100,7 +100,7 @@ void expect_read(test_folder const& folder, raw_png const& png) {
   EXPECT_EQ(got.extras.density, image_density{});
 }
 
-TEST(ReadPng, EveryColourTypeAndDepth) {
+TEST(read_png, every_colour_type_and_depth) {
   test_folder const folder;
   struct kind {
     int type;
@@ -124,7 +124,7 @@ TEST(ReadPng, EveryColourTypeAndDepth) {
   }
 }
 
-TEST(ReadPng, DecodesToWhereTheCallerWants) {
+TEST(read_png, decodes_to_where_the_caller_wants) {
   test_folder const folder;
   auto const png = random_png(PNG_COLOR_TYPE_RGB, 8, 9, 4, PNG_INTERLACE_NONE);
   auto const path = folder.write("any.png", encoded(png));
@@ -137,7 +137,7 @@ TEST(ReadPng, DecodesToWhereTheCallerWants) {
   EXPECT_THROW(decode_to(path, header, pixels), input_error);
 }
 
-TEST(ReadPng, AnyNameButOneThatSaysOtherwise) {
+TEST(read_png, any_name_but_one_that_says_otherwise) {
   test_folder const folder;
   auto const bytes = encoded(random_png(PNG_COLOR_TYPE_RGB, 8, 9, 4, PNG_INTERLACE_NONE));
   for (std::string const name : {"a.png", "a.PNG", "a", "a.jpg.png", "a.tmp"}) {

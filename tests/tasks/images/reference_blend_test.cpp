@@ -22,7 +22,7 @@ numbers blended(image const& onto, image const& logo, double opacity = 1) {
   return reference_blend(onto, logo, {.corner = top_left, .margin = 0, .opacity = opacity}).pixels;
 }
 
-TEST(ReferenceBlend, OnePixelByHand) {
+TEST(reference_blend, one_pixel_by_hand) {
   auto const grey = of_numbers(1, 1, {100});
   EXPECT_EQ(blended(grey, of_numbers(1, 1, {200})), (numbers{200}));
   EXPECT_EQ(blended(grey, of_numbers(1, 1, {200}), 0.25), (numbers{125}));
@@ -35,7 +35,7 @@ TEST(ReferenceBlend, OnePixelByHand) {
             (numbers{60, 20, 130}));
 }
 
-TEST(ReferenceBlend, OverAnImageWithAlphaByHand) {
+TEST(reference_blend, over_an_image_with_alpha_by_hand) {
   // Over a transparent pixel: the logo's colour at its own alpha, whatever colour was invisible before.
   EXPECT_EQ(blended(of_numbers(1, 4, {9, 9, 9, 0}), of_numbers(1, 4, {10, 20, 30, 102})), (numbers{10, 20, 30, 102}));
   EXPECT_EQ(blended(of_numbers(1, 2, {9, 0}), of_numbers(1, 2, {77, 0})), (numbers{0, 0}));
@@ -44,7 +44,7 @@ TEST(ReferenceBlend, OverAnImageWithAlphaByHand) {
   EXPECT_EQ(blended(of_numbers(1, 2, {100, 102}), of_numbers(1, 1, {200})), (numbers{200, 255}));
 }
 
-TEST(ReferenceBlend, DepthsMayDiffer) {
+TEST(reference_blend, depths_may_differ) {
   image sixteen{{1, 1, 1, 16}, std::vector<std::uint8_t>(2), {}};
   detail::set_sample(sixteen, 0, 20000);
   auto const got = reference_blend(sixteen, of_numbers(1, 1, {255}), {.corner = top_left, .margin = 0, .opacity = 0.5});
@@ -52,7 +52,7 @@ TEST(ReferenceBlend, DepthsMayDiffer) {
   EXPECT_EQ(blended(of_numbers(1, 1, {100}), sixteen), (numbers{78}));  // 20000 / 257
 }
 
-TEST(ReferenceBlend, GoesToItsCornerAndIsCutOffOutside) {
+TEST(reference_blend, goes_to_its_corner_and_is_cut_off_outside) {
   image const onto = of_numbers(5, 1, numbers(20, 0));
   auto const logo = of_numbers(2, 1, {1, 2, 3, 4});
   auto const at = [&](image_corner corner, std::uint32_t margin) {
@@ -68,7 +68,7 @@ TEST(ReferenceBlend, GoesToItsCornerAndIsCutOffOutside) {
   EXPECT_EQ(at(top_left, std::numeric_limits<std::uint32_t>::max()), onto.pixels);
 }
 
-TEST(ReferenceBlend, NothingOutsideOfTheLogoChanges) {
+TEST(reference_blend, nothing_outside_of_the_logo_changes) {
   for (std::uint8_t channels = 1; channels <= 4; ++channels) {
     for (std::uint8_t const bits : {8, 16}) {
       auto const onto = noise({30, 20, channels, bits}, 1);
@@ -89,7 +89,7 @@ TEST(ReferenceBlend, NothingOutsideOfTheLogoChanges) {
   }
 }
 
-TEST(ReferenceBlend, AnImpossibleOpacityIsRefused) {
+TEST(reference_blend, an_impossible_opacity_is_refused) {
   auto const pixel = of_numbers(1, 1, {100});
   for (double const opacity : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THROW(reference_blend(pixel, pixel, {.opacity = opacity}), usage_error);

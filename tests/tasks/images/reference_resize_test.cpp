@@ -27,7 +27,7 @@ numbers resized(numbers const& row, std::uint32_t length, image_filter filter) {
   return wide.pixels;
 }
 
-TEST(ReferenceResize, AreaByHand) {
+TEST(reference_resize, area_by_hand) {
   using enum image_filter;
   EXPECT_EQ(resized({0, 100, 200, 50}, 2, area), (numbers{50, 125}));
   EXPECT_EQ(resized({30, 60, 90}, 2, area), (numbers{40, 80}));  // (2·30 + 60) / 3, (60 + 2·90) / 3
@@ -39,7 +39,7 @@ TEST(ReferenceResize, AreaByHand) {
   EXPECT_EQ(reference_resize(of_numbers(2, 3, {0, 10, 20, 50, 60, 70}), 1, 1, area).pixels, (numbers{25, 35, 45}));
 }
 
-TEST(ReferenceResize, LanczosByHand) {
+TEST(reference_resize, lanczos_by_hand) {
   using enum image_filter;
   EXPECT_EQ(resized({0, 100}, 1, lanczos3), (numbers{50}));
   // Centres ¼, ¾, … with L(¼) = 0.8901, L(¾) = 0.2701, L(1¼) = -0.1328: weights 1.1755 and -0.1755 at the outer ones.
@@ -49,7 +49,7 @@ TEST(ReferenceResize, LanczosByHand) {
   EXPECT_EQ(resized({0, 0, 0, 255, 255, 255}, 2, lanczos3), (numbers{21, 234}));
 }
 
-TEST(ReferenceResize, TheSameSizeIsTheSameImage) {
+TEST(reference_resize, the_same_size_is_the_same_image) {
   for (auto const filter : filters) {
     for (std::uint8_t channels = 1; channels <= 4; ++channels) {
       for (std::uint8_t const bits : {8, 16}) {
@@ -64,7 +64,7 @@ TEST(ReferenceResize, TheSameSizeIsTheSameImage) {
   }
 }
 
-TEST(ReferenceResize, OneColourStays) {
+TEST(reference_resize, one_colour_stays) {
   for (auto const filter : filters) {
     for (std::uint8_t channels = 1; channels <= 4; ++channels) {
       for (std::uint8_t const bits : {8, 16}) {
@@ -85,7 +85,7 @@ TEST(ReferenceResize, OneColourStays) {
   }
 }
 
-TEST(ReferenceResize, InvisibleColoursDoNotBleed) {
+TEST(reference_resize, invisible_colours_do_not_bleed) {
   for (auto const filter : filters) {
     // White, and invisible red: white at half the alpha, never pink.
     EXPECT_EQ(reference_resize(of_numbers(2, 4, {255, 255, 255, 255, 255, 0, 0, 0}), 1, 1, filter).pixels,
@@ -101,7 +101,7 @@ TEST(ReferenceResize, InvisibleColoursDoNotBleed) {
             (numbers{150, 75}));
 }
 
-TEST(ReferenceResize, SixteenBitsAreFinerThanEight) {
+TEST(reference_resize, sixteen_bits_are_finer_than_eight) {
   image from{{2, 1, 1, 16}, std::vector<std::uint8_t>(4), {}};
   detail::set_sample(from, 0, 1000);
   detail::set_sample(from, 1, 1005);
@@ -122,7 +122,7 @@ TEST(ReferenceResize, SixteenBitsAreFinerThanEight) {
   }
 }
 
-TEST(ReferenceResize, AMirroredImageGivesTheMirroredResult) {
+TEST(reference_resize, a_mirrored_image_gives_the_mirrored_result) {
   auto const from = noise({37, 1, 1, 8}, 6);
   auto const back = of_numbers(37, 1, {from.pixels.rbegin(), from.pixels.rend()});
   for (auto const filter : filters) {
@@ -136,14 +136,14 @@ TEST(ReferenceResize, AMirroredImageGivesTheMirroredResult) {
   }
 }
 
-TEST(ReferenceResize, ImpossibleSidesAreRefused) {
+TEST(reference_resize, impossible_sides_are_refused) {
   auto const from = noise({3, 3, 1, 8}, 1);
   EXPECT_THROW(reference_resize(from, 0, 3, image_filter::area), usage_error);
   EXPECT_THROW(reference_resize(from, 3, 32769, image_filter::area), usage_error);
   EXPECT_THROW(reference_resize({}, 3, 3, image_filter::area), usage_error);
 }
 
-TEST(Psnr, ByHand) {
+TEST(psnr, by_hand) {
   EXPECT_EQ(psnr(noise({3, 3, 3, 8}, 1), noise({3, 3, 3, 8}, 1)), std::numeric_limits<double>::infinity());
   EXPECT_DOUBLE_EQ(psnr(of_numbers(1, 1, {0}), of_numbers(1, 1, {255})), 0);
   EXPECT_NEAR(psnr(of_numbers(2, 1, {10, 10}), of_numbers(2, 1, {11, 9})), 48.1308, 1e-4);  // 20 log 255

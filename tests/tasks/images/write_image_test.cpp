@@ -17,7 +17,7 @@ using test::noise;
 using test::slopes;
 using test::test_folder;
 
-TEST(WriteImage, APngKeepsEveryBit) {
+TEST(write_image, a_png_keeps_every_bit) {
   test_folder const folder;
   for (std::uint8_t channels = 1; channels <= 4; ++channels) {
     for (std::uint8_t const bits : {8, 16}) {
@@ -35,7 +35,7 @@ TEST(WriteImage, APngKeepsEveryBit) {
   }
 }
 
-TEST(WriteImage, AJpegIsNearlyTheSame) {
+TEST(write_image, a_jpeg_is_nearly_the_same) {
   test_folder const folder;
   auto const path = folder.at("any.jpg");
   for (std::uint8_t const channels : {1, 3}) {
@@ -56,7 +56,7 @@ std::pair<int, bool> frame_of(std::string const& path) {
   return frame == std::string::npos ? std::pair{0, false} : std::pair{static_cast<int>(bytes[frame + 11]), true};
 }
 
-TEST(WriteImage, AJpegIsBaselineWithHalvedColoursUnlessAskedOtherwise) {
+TEST(write_image, a_jpeg_is_baseline_with_halved_colours_unless_asked_otherwise) {
   test_folder const folder;
   auto const path = folder.at("any.jpg");
   write_image(path, image_kind::jpeg, slopes(40, 40, 3));
@@ -74,7 +74,7 @@ image_density through_file(std::string const& path, image_kind kind, image_densi
   return decode(path).extras.density;
 }
 
-TEST(WriteImage, CarriesTheDensity) {
+TEST(write_image, carries_the_density) {
   using enum density_unit;
   test_folder const folder;
   auto const png = folder.at("any.png");
@@ -91,7 +91,7 @@ TEST(WriteImage, CarriesTheDensity) {
   EXPECT_EQ(through_file(jpeg, image_kind::jpeg, {ratio, 65536, 131072}), (image_density{ratio, 32768, 65535}));
 }
 
-TEST(WriteImage, TheShippedPhotographKeepsProfileAndDensity) {
+TEST(write_image, the_shipped_photograph_keeps_profile_and_density) {
   test_folder const folder;
   auto const photograph = decode(LULL_DATA_FOLDER "/chelsea.png");
   EXPECT_EQ(photograph.shape, (image_shape{451, 300, 3, 8}));
@@ -113,7 +113,7 @@ TEST(WriteImage, TheShippedPhotographKeepsProfileAndDensity) {
   EXPECT_TRUE(decode(folder.at("any.png")).extras.icc_profile.empty());
 }
 
-TEST(WriteImage, TheOrientationIsUsedUp) {
+TEST(write_image, the_orientation_is_used_up) {
   test_folder const folder;
   auto const from = slopes(24, 8, 3);
   auto const turned =
@@ -125,7 +125,7 @@ TEST(WriteImage, TheOrientationIsUsedUp) {
   EXPECT_EQ(test::bytes_of(folder.at("upright.jpg")).find("Exif"), std::string::npos);
 }
 
-TEST(WriteImage, WhatTheFormatCannotHoldIsRefusedAndNothingWritten) {
+TEST(write_image, what_the_format_cannot_hold_is_refused_and_nothing_written) {
   test_folder const folder;
   auto const path = folder.at("any");
   auto const expect_refused = [&path](image_kind kind, image from, write_options const& options = {}) {
@@ -147,7 +147,7 @@ TEST(WriteImage, WhatTheFormatCannotHoldIsRefusedAndNothingWritten) {
   }
 }
 
-TEST(WriteImage, AFullDiskIsSaid) {
+TEST(write_image, a_full_disk_is_said) {
   if (!std::filesystem::exists("/dev/full")) {
     GTEST_SKIP() << "there is no /dev/full here";
   }

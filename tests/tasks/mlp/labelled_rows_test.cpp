@@ -37,7 +37,7 @@ void expect_refused(std::string const& path, std::uint64_t line, std::string con
   }
 }
 
-TEST(LabelledRows, TheShippedDigits) {
+TEST(labelled_rows, the_shipped_digits) {
   auto const digits = read_labelled_rows(LULL_DATA_FOLDER "/digits.csv.gz");
   EXPECT_EQ(digits.rows, 1797u);
   EXPECT_EQ(digits.features, 64u);
@@ -55,7 +55,7 @@ TEST(LabelledRows, TheShippedDigits) {
   EXPECT_EQ(labels(digits.labels.end() - 3, digits.labels.end()), (labels{8, 9, 8}));
 }
 
-TEST(LabelledRows, ReadsNumbersAsTheyAreWritten) {
+TEST(labelled_rows, reads_numbers_as_they_are_written) {
   test_folder const folder;
   std::string const text =
       "1,2.5,0\r\n"
@@ -75,7 +75,7 @@ TEST(LabelledRows, ReadsNumbersAsTheyAreWritten) {
   }
 }
 
-TEST(LabelledRows, ALineOfNamesMayComeFirst) {
+TEST(labelled_rows, a_line_of_names_may_come_first) {
   test_folder const folder;
   for (std::string const names :
        {"width,height,class", "\xef\xbb\xbf\"width\",\"height\",\"class\"", "a,,1x", "\n\n width , b, c\r"}) {
@@ -88,7 +88,7 @@ TEST(LabelledRows, ALineOfNamesMayComeFirst) {
   expect_refused(folder.write("rows.csv", "a,b\n1,2,0\n3,4,1\n"), 2, "3 columns instead of 2 as in line 1");
 }
 
-TEST(LabelledRows, WhatIsNoRowIsRefusedWithFileAndLine) {
+TEST(labelled_rows, what_is_no_row_is_refused_with_file_and_line) {
   using namespace std::string_literals;
   struct malformed {
     std::string text;
@@ -142,7 +142,7 @@ TEST(LabelledRows, WhatIsNoRowIsRefusedWithFileAndLine) {
   EXPECT_NO_THROW(read_labelled_rows(folder.write("rows.csv", good)));
 }
 
-TEST(RowsToClass, NeedNoLabels) {
+TEST(rows_to_class, need_no_labels) {
   test_folder const folder;
   auto const plain = read_rows_to_class(folder.write("rows.csv", "1,2\n3,4\n5,6\n"), 2);
   EXPECT_EQ(plain.rows, 3u);
@@ -157,7 +157,7 @@ TEST(RowsToClass, NeedNoLabels) {
   EXPECT_EQ(read_rows_to_class(folder.write("rows.csv", "1\n2\n"), 1).rows, 2u);
 }
 
-TEST(RowsToClass, OfAnotherWidthAreRefused) {
+TEST(rows_to_class, of_another_width_are_refused) {
   test_folder const folder;
   auto const refused = [&](std::string const& text, std::uint64_t line, std::string const& expected) {
     auto const path = folder.write("rows.csv", text);
@@ -173,7 +173,7 @@ TEST(RowsToClass, OfAnotherWidthAreRefused) {
   refused("1,2\n1,2,0\n", 2, "3 columns instead of 2 as in line 1");
 }
 
-TEST(LabelledRows, LimitsHold) {
+TEST(labelled_rows, limits_hold) {
   test_folder const folder;
   auto const path = folder.write("rows.csv", "1,2,0\n3,4,5\n");
   EXPECT_EQ(read_labelled_rows(path, {.max_rows = 2, .max_features = 2, .max_classes = 6, .max_bytes = 12}).classes,
@@ -184,7 +184,7 @@ TEST(LabelledRows, LimitsHold) {
   expect_refused(path, 0, "has more text than max_bytes: raise it or split the file", {.max_bytes = 11});
 }
 
-TEST(LabelledRows, TheWidestRows) {
+TEST(labelled_rows, the_widest_rows) {
   test_folder const folder;
   std::string row;
   for (int column = 0; column < 65'536; ++column) row += "-0.00000001234567890123456e+11,";  // 31 bytes
@@ -198,7 +198,7 @@ TEST(LabelledRows, TheWidestRows) {
                  "131074 numbers and a label, over the limit max_features = 65536");
 }
 
-TEST(LabelledRows, RowsAcrossBlocks) {
+TEST(labelled_rows, rows_across_blocks) {
   test_folder const folder;
   std::string text;
   constexpr std::uint32_t rows = 1'000'000;  // some three blocks
@@ -213,7 +213,7 @@ TEST(LabelledRows, RowsAcrossBlocks) {
   expect_refused(folder.write("rows.csv", text + "1,2\n"), rows + 1, "2 columns instead of 3 as in line 1");
 }
 
-TEST(LabelledRows, WhatCannotBeReadIsRefused) {
+TEST(labelled_rows, what_cannot_be_read_is_refused) {
   test_folder const folder;
   expect_refused(folder.at("missing.csv"), 0, "cannot be opened: No such file or directory");
   expect_refused(folder.at(""), 0, "is not a regular file");
@@ -226,7 +226,7 @@ TEST(LabelledRows, WhatCannotBeReadIsRefused) {
   expect_refused(folder.write("cut.csv.gz", ""), 0, "is empty");
 }
 
-TEST(LabelledRows, TruncatedAtEveryByteIsSmallerOrRefused) {
+TEST(labelled_rows, truncated_at_every_byte_is_smaller_or_refused) {
   test_folder const folder;
   std::string const text = "a,b,c\n1,2.5,0\n-3e1,4,1\n5,6,12\n";
   for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
@@ -243,7 +243,7 @@ TEST(LabelledRows, TruncatedAtEveryByteIsSmallerOrRefused) {
   }
 }
 
-TEST(SplitRows, HoldsOutExactlyAFifth) {
+TEST(split_rows, holds_out_exactly_a_fifth) {
   for (std::uint32_t const rows : {0u, 1u, 4u, 5u, 9u, 10u, 1797u, 100'003u}) {
     for (std::uint64_t const seed : {0ULL, 1ULL, ~0ULL}) {
       auto const [training, held_out] = split_rows(rows, seed);
@@ -276,13 +276,13 @@ std::string lines_of(std::string const& line, std::size_t bytes) {
 }
 
 // A number takes 4 bytes, and 4 more while rows grow or are copied; only the file shows how long its text is.
-TEST(LabelledRows, ReadsLongNumbersThatFit) {
+TEST(labelled_rows, reads_long_numbers_that_fit) {
   test_folder const folder;
   std::string const text = lines_of("0.12345678901234567,-1.2345678901234567,", 1UL << 20);
   EXPECT_EQ(refusal(folder.write("long.csv", text), text.size()), "");
 }
 
-TEST(LabelledRows, RefusesShortNumbersThatDoNotFitBeforeItReadsThem) {
+TEST(labelled_rows, refuses_short_numbers_that_do_not_fit_before_it_reads_them) {
   test_folder const folder;
   std::string const text = lines_of("0,0,0,0,0,0,0,", 1UL << 20) + "not a number\n";  // reading would end with this
   std::string const path = folder.write("short.csv", text);
@@ -292,7 +292,7 @@ TEST(LabelledRows, RefusesShortNumbersThatDoNotFitBeforeItReadsThem) {
                 "computer with more memory");
 }
 
-TEST(LabelledRows, ReadsCompressedNumbersThatFit) {
+TEST(labelled_rows, reads_compressed_numbers_that_fit) {
   test_folder const folder;
   std::string text;
   counter_random const random{7, 0};
@@ -302,14 +302,14 @@ TEST(LabelledRows, ReadsCompressedNumbersThatFit) {
   EXPECT_EQ(refusal(folder.write("packed.csv.gz", packed), 3 * packed.size()), "");
 }
 
-TEST(LabelledRows, RefusesCompressedNumbersThatDoNotFitWhileItReadsThem) {
+TEST(labelled_rows, refuses_compressed_numbers_that_do_not_fit_while_it_reads_them) {
   test_folder const folder;
   std::string const text = lines_of("0,0,0,0,0,0,0,", 16UL << 20);
   std::string const path = folder.write("packed.csv.gz", gzip(text));  // a thousandth
   EXPECT_EQ(refusal(path, text.size()).rfind(path + " needs about ", 0), 0U);
 }
 
-TEST(LabelledRows, RefusesAFileThatDoesNotFitIntoThisComputersMemory) {
+TEST(labelled_rows, refuses_a_file_that_does_not_fit_into_this_computers_memory) {
   std::uint64_t const free_bytes = free_host_memory().bytes;
   test_folder const folder;
   std::string const path = folder.at("large.csv");
@@ -324,7 +324,7 @@ TEST(LabelledRows, RefusesAFileThatDoesNotFitIntoThisComputersMemory) {
 }
 
 // As another program computed it, with integers of any length.
-TEST(SplitRows, IsTheSameOnEveryMachine) {
+TEST(split_rows, is_the_same_on_every_machine) {
   EXPECT_EQ(split_rows(20, 7).held_out, (labels{4, 17, 18, 19}));
   EXPECT_EQ(split_rows(20, 8).held_out, (labels{5, 14, 17, 19}));
   auto const digits = split_rows(1797, 1).held_out;
@@ -332,7 +332,7 @@ TEST(SplitRows, IsTheSameOnEveryMachine) {
   EXPECT_EQ(labels(digits.end() - 3, digits.end()), (labels{1756, 1760, 1793}));
 }
 
-TEST(SplitRows, EveryRowIsHeldOutAboutEquallyOften) {
+TEST(split_rows, every_row_is_held_out_about_equally_often) {
   std::array<int, 50> times{};
   constexpr int seeds = 20'000;
   for (int seed = 0; seed < seeds; ++seed) {
