@@ -55,6 +55,11 @@ class resting : public testing::TestWithParam<int> {
     }
   }
   std::uint64_t working() { return threads_world::load<order::relaxed, scope::device>(gate_.line.working); }
+  /// How many chunks lie there to be claimed again.
+  std::uint64_t handed_back() {
+    return threads_world::load<order::relaxed, scope::device>(cursor_.words.ring.pushed) -
+           threads_world::load<order::relaxed, scope::device>(cursor_.words.ring.popped);
+  }
   void until_all_are_in() {
     until([this] { return working() == blocks; });
   }
@@ -109,7 +114,7 @@ TEST_P(resting, a_bubble_that_is_longer_is_worked_in_again) {
 TEST_P(resting, chunks_that_poll_are_handed_back_and_nobody_leaves) {
   begin({second, for_ever}, ~std::uint32_t{0});
   until_all_are_in();
-  std::this_thread::sleep_for(1500ms);
+  until([this] { return handed_back() == blocks; });
   EXPECT_EQ(working(), blocks);
   bubble_record const& told = close();
   EXPECT_EQ(told.handed_back, blocks);  // once each, and at the close there is nothing in hand
