@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 import lull
-import side_feeder_test
+import side_stand_ins
 from lull.later_signals import later_signals
 
 
@@ -95,11 +95,11 @@ class ATask(unittest.TestCase):
 class AStep(unittest.TestCase):
     def submitted(self, submit):
         """The job that is kept, and the captured step."""
-        kept, captured = [], side_feeder_test.Captured(lull.side_step(lambda: None, steps=5), 0, None)
-        library = side_feeder_test.Library(5)
+        kept, captured = [], side_stand_ins.Captured(lull.side_step(lambda: None, steps=5), 0, None)
+        library = side_stand_ins.Library(5)
         with contextlib.ExitStack() as patched:
             for patch in (
-                *side_feeder_test.standing_in(lambda *_: captured),
+                *side_stand_ins.standing_in(lambda *_: captured),
                 mock.patch.object(lull.Job, "status", library.status),
                 mock.patch.object(lull.Job, "cancel", library.cancel),
                 mock.patch.object(lull.Job, "wait", library.wait),
@@ -136,10 +136,10 @@ class AStep(unittest.TestCase):
             time.sleep(0.2)
             yield ()
 
-        captured = side_feeder_test.Captured(lull.side_step(lambda: None, steps=5), 0, None)
+        captured = side_stand_ins.Captured(lull.side_step(lambda: None, steps=5), 0, None)
         asked = lull.side_step(lambda: None, steps=5, inputs=[object()], feed=batches())
         with contextlib.ExitStack() as patched:
-            for patch in side_feeder_test.standing_in(lambda *_: captured):
+            for patch in side_stand_ins.standing_in(lambda *_: captured):
                 patched.enter_context(patch)
             with self.assertRaises(KeyboardInterrupt):
                 lull.StepJob(None, None, asked, 0, 0, None, None)

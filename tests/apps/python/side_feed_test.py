@@ -8,20 +8,14 @@ import unittest
 from unittest import mock
 
 import lull
-import side_feeder_test
+import side_stand_ins
 from lull import step_feeder, streams
 from lull.captured_step import SLOTS
 
-SIDE_STEP = side_feeder_test.SIDE_STEP
+SIDE_STEP = side_stand_ins.SIDE_STEP
 
 
-class AFeed(unittest.TestCase):
-    submit = side_feeder_test.AJob.submit
-    fed_by = side_feeder_test.AJob.fed_by
-    run_steps = side_feeder_test.AJob.run_steps
-    wait_for = side_feeder_test.AJob.wait_for
-    over = side_feeder_test.AJob.over
-
+class AFeed(side_stand_ins.JobCase):
     def setUp(self):
         self.threads = set()
         self.entered = threading.local()
@@ -55,7 +49,7 @@ class AFeed(unittest.TestCase):
     def test_of_a_step_that_is_refused_is_closed_there_too(self):
         batches = self.batches(5)
         with contextlib.ExitStack() as patched:
-            for patch in side_feeder_test.standing_in():
+            for patch in side_stand_ins.standing_in():
                 patched.enter_context(patch)
 
             def refuse(*_, **__):
@@ -136,7 +130,7 @@ class AFeed(unittest.TestCase):
                 self._has_first.wait = lambda: wait(None)
 
         with contextlib.ExitStack() as patched:
-            for patch in side_feeder_test.standing_in():
+            for patch in side_stand_ins.standing_in():
                 patched.enter_context(patch)
             patched.enter_context(mock.patch.object(SIDE_STEP, "Feeder", Feeder))
             patched.enter_context(
@@ -152,8 +146,8 @@ class AFeed(unittest.TestCase):
     def test_that_changes_the_stream_is_waited_for_there(self):
         """A batch that is on the device was computed on the stream that was current at its yield."""
         waited = []
-        with mock.patch.object(side_feeder_test.Stream, "wait_stream", lambda mine, other: waited.append(other)):
-            with mock.patch.object(side_feeder_test.TORCH.cuda, "current_stream", lambda *_: "the feed's"):
+        with mock.patch.object(side_stand_ins.Stream, "wait_stream", lambda mine, other: waited.append(other)):
+            with mock.patch.object(side_stand_ins.TORCH.cuda, "current_stream", lambda *_: "the feed's"):
                 job = self.fed_by(self.batches(100))
                 self.wait_for(lambda: self.library.fed == SLOTS)
                 job.cancel()

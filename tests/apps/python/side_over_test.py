@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a side step's job: how its outputs are taken, and how its memory goes back. With the stand-ins of
-side_feeder_test.py."""
+side_stand_ins.py."""
 
 import threading
 import time
 import unittest
 
-import side_feeder_test
+import side_stand_ins
 
 
-class AJob(unittest.TestCase):
-    submit = side_feeder_test.AJob.submit
-    run_steps = side_feeder_test.AJob.run_steps
-    wait_for = side_feeder_test.AJob.wait_for
-    numbers = side_feeder_test.AJob.numbers
-
+class AJob(side_stand_ins.JobCase):
     def test_gives_its_memory_back_once_whichever_thread_finds_it_over(self):
         job = self.submit()
         given_back = []

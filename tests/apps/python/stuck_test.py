@@ -5,7 +5,7 @@ after their own deadline: no lock of the package, and not the interpreter's, is 
 The machine is one whose calls hang (stalling_library.cpp). So hang a submission, a result that is read back, a
 verification, the end of a job and of a runtime, a runtime that is made, and the thread that gives back what jobs took;
 besides them a wait without an end, a quiet that does not come, and a handler of the log. A side step has stand-ins for
-torch (side_feeder_test.py): its feed, its copies and its checkpoint hang.
+torch (side_stand_ins.py): its feed, its copies and its checkpoint hang.
 
 Not shown, because it is not so: `open`, `close_bubble`, `step` and `ready` keep the interpreter's lock
 (binding.HOLDING). Where the driver does not return from one of these, no thread of Python goes on."""
@@ -19,7 +19,7 @@ import unittest
 from unittest import mock
 
 import lull
-import side_feeder_test
+import side_stand_ins
 from lull import binding, job_keeper
 from lull.job import GraphJob, Job
 
@@ -327,9 +327,9 @@ class AThreadThatGivesBack(WithAScope):
 class AStep(Others):
     """A side step; the thread that serves it hangs."""
 
-    submit = side_feeder_test.AJob.submit
-    fed_by = side_feeder_test.AJob.fed_by
-    run_steps = side_feeder_test.AJob.run_steps
+    submit = side_stand_ins.JobCase.submit
+    fed_by = side_stand_ins.JobCase.fed_by
+    run_steps = side_stand_ins.JobCase.run_steps
 
     def setUp(self):
         self.hangs, self.goes = threading.Event(), threading.Event()
@@ -368,13 +368,13 @@ class AStep(Others):
                 synchronize.side_effect = self.stay
                 yield ()
 
-        with mock.patch.object(side_feeder_test.Stream, "synchronize") as synchronize:
+        with mock.patch.object(side_stand_ins.Stream, "synchronize") as synchronize:
             self.expect_its_calls_to_return(self.fed_by(batches()))
             self.goes.set()
 
     def test_whose_outputs_are_copied(self):
         job = self.submit()
-        with mock.patch.object(side_feeder_test.Stream, "synchronize", self.stay):
+        with mock.patch.object(side_stand_ins.Stream, "synchronize", self.stay):
             self.run_steps(job, 1)
             self.expect_its_calls_to_return(job)
             self.goes.set()

@@ -9,14 +9,14 @@ import unittest
 from unittest import mock
 
 import lull
-import side_feeder_test
+import side_stand_ins
 import torch_side_capture_test
 from lull import step_feeder
 from lull.captured_step import Captured
 from lull.job import GraphJob, Job
 from torch_side_capture_test import torch
 
-SIDE_STEP = side_feeder_test.SIDE_STEP
+SIDE_STEP = side_stand_ins.SIDE_STEP
 
 
 class AJob(unittest.TestCase):
@@ -30,7 +30,7 @@ class AJob(unittest.TestCase):
             mock.patch.multiple(
                 step_feeder,
                 torch_with_cuda=lambda: torch,
-                lend_copy_stream=lambda _: side_feeder_test.LENT.lend(lambda: 1),
+                lend_copy_stream=lambda _: side_stand_ins.LENT.lend(lambda: 1),
             ),
             mock.patch.object(torch.Tensor, "pin_memory", lambda tensor: tensor),
             mock.patch.object(torch_side_capture_test.Graph, "raw_cuda_graph", lambda _: 1, create=True),
@@ -61,7 +61,7 @@ class AJob(unittest.TestCase):
             made.append(Captured(*given))
             return made[-1]
 
-        library = side_feeder_test.Library(0)
+        library = side_stand_ins.Library(0)
         for patch in (
             mock.patch.object(SIDE_STEP, "Captured", capture),
             mock.patch.object(Job, "status", library.status),
