@@ -4,8 +4,8 @@
 #                          the tree
 # scripts/test.sh --all    every test that this machine can run:
 #   dev    all tests; where nvcc is found all device code is compiled, and GPU tests run if a device answers
-#   tsan   the host tests under ThreadSanitizer
-#   asan   the host tests under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang
+#   tsan   the tests labelled `host` of programs that make threads, under ThreadSanitizer
+#   asan   the tests labelled `host` under AddressSanitizer and UndefinedBehaviorSanitizer, compiled by clang
 #   clang  the project's warnings as errors, on each C++ file that asan does not compile; counts as one test
 #   format each file as scripts/format.sh leaves it, which counts as one test
 # What cannot run here is said and counted as skipped. The last line is the sum: N passed, N failed, N skipped.
