@@ -124,7 +124,8 @@ def chosen(trace, report):
         for what in SPANS:
             track = tids.get(f"{who}: {what}")
             rows[who][what] = within(spans_of(events, track), window) if track is not None else []
-    clock = "times of CPU threads" if report["time"] == "cpu" else report["machine"].get("gpu") or report["executor"]
+    gpu = report["machine"].get("gpu") or {}
+    clock = "times of CPU threads" if report["time"] == "cpu" else gpu.get("name") or report["executor"]
     return {"used_share": shares[median], "cost": cost(report["training"]), "clock": clock, "rows": rows}
 
 

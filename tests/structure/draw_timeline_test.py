@@ -60,6 +60,10 @@ class timelines(unittest.TestCase):
             self.assertIn(f"{words}; times of CPU threads", texts)
             self.assertIn("the one of median use of its idle time, 100%", texts[0])
 
+    def test_a_gpu_is_told_by_its_name(self):
+        on_gpu = {**report(2.5, None), "time": "gpu", "machine": {"gpu": {"name": "NVIDIA H200", "clocks": {}}}}
+        self.assertEqual(draw_timeline.chosen(trace(("pagerank",)), on_gpu)["clock"], "NVIDIA H200")
+
     def test_the_median_iteration_is_drawn(self):
         last_tick = [text for text in self.texts(self.drawn()) if text.endswith((" ms", " µs"))][-1]
         self.assertEqual(last_tick, "1 ms")

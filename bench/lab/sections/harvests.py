@@ -49,7 +49,7 @@ def harvest(build):
 @section("timeline", None, seconds=40)
 def timeline(build):
     """PageRank in a replayed stage, and the iteration of it that README's picture shows."""
-    words = ["harvest", "--task", "pagerank", "--verify"]
+    words = ["harvest", "--task", TASKS["pagerank"]]
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder) / "harvest.trace.json"
         runs = [run_lull(build, [*words, "--trace", str(trace)], 200) for _ in range(2)]
