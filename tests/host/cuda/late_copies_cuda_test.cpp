@@ -58,7 +58,7 @@ class host_word {
 };
 
 /// The test below runs this in a separate process for each number of connections.
-TEST(disabled_late_copies, in_this_process) {
+TEST(DISABLED_late_copies, in_this_process) {
   trainer::load();
   std::mutex mutex;
   std::vector<std::string> lines;
