@@ -107,7 +107,8 @@ concept has_advance = requires(T const& task, position ended, team_archetype con
   { task.advance(ended, team) } noexcept -> std::same_as<void>;
 };
 
-/// The device half of a side task. It promises:| - An item's result depends on its index and on earlier phases only.
+/// The device half of a side task. It promises:
+/// - An item's result depends on its index and on earlier phases only.
 /// - A chunk's cost is bounded, whatever the data.
 /// - Before a chunk's last `team.leaving()` it stores nothing to global memory, unless doing it again changes nothing.
 /// - It uses no floating-point atomics.
