@@ -2,8 +2,9 @@
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs it
 //
-#include <jerror.h>
 #include <jpeglib.h>
+// After jpeglib.h, which says of which version the library is: the messages' numbers depend on it.
+#include <jerror.h>
 
 #include <algorithm>
 #include <array>
