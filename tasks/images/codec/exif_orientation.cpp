@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <lull/tasks/images/codec/exif_orientation.hpp>
 #include <string_view>
@@ -25,13 +27,54 @@ class tiff_bytes {
     auto const second = u16(place + 2);
     return little_ ? first | second << 16 : first << 16 | second;
   }
+  std::uint64_t u64(std::uint64_t place) const noexcept {
+    std::uint64_t const first = u32(place);
+    std::uint64_t const second = u32(place + 4);
+    return little_ ? first | second << 32 : first << 32 | second;
+  }
+  std::uint32_t at(std::uint64_t place) const noexcept { return place < bytes_.size() ? bytes_[place] : 0; }
+  std::uint64_t size() const noexcept { return bytes_.size(); }
 
  private:
-  std::uint32_t at(std::uint64_t place) const noexcept { return place < bytes_.size() ? bytes_[place] : 0; }
-
   std::span<std::uint8_t const> bytes_;
   bool little_;
 };
+
+/// The numbers of a type that are no text and no bytes; 0 bytes for those and for unknown types.
+struct number_type {
+  std::uint64_t bytes;
+  double (*read)(tiff_bytes const& from, std::uint64_t place);
+};
+
+number_type type_of(std::uint32_t code) noexcept {
+  using bytes = tiff_bytes const&;
+  switch (code) {
+    case 3:  // SHORT, and with a sign
+    case 8:
+      return {2, [](bytes from, std::uint64_t place) -> double { return from.u16(place); }};
+    case 4:  // LONG, with a sign, and IFD
+    case 9:
+    case 13:
+      return {4, [](bytes from, std::uint64_t place) -> double { return from.u32(place); }};
+    case 6:  // a byte with a sign
+      return {1, [](bytes from, std::uint64_t place) -> double { return from.at(place); }};
+    case 5:  // RATIONAL
+      return {8, [](bytes from, std::uint64_t place) -> double { return 1.0 * from.u32(place) / from.u32(place + 4); }};
+    case 10:  // and with a sign
+      return {8, [](bytes from, std::uint64_t place) -> double {
+                return 1.0 * static_cast<std::int32_t>(from.u32(place)) /
+                       static_cast<std::int32_t>(from.u32(place + 4));
+              }};
+    case 11:
+      return {4, [](bytes from, std::uint64_t place) -> double { return std::bit_cast<float>(from.u32(place)); }};
+    case 12:
+      return {8, [](bytes from, std::uint64_t place) -> double { return std::bit_cast<double>(from.u64(place)); }};
+    case 16:  // LONG8 of BigTIFF
+      return {8, [](bytes from, std::uint64_t place) -> double { return static_cast<double>(from.u64(place)); }};
+    default:
+      return {0, nullptr};
+  }
+}
 
 /// The pixel of column x and row y belongs at first + x * column + y * row, in pixels.
 struct upright_steps {
@@ -65,29 +108,33 @@ upright_steps steps_of(unsigned orientation, image_shape const& stored) noexcept
 
 }  // namespace
 
-unsigned exif_orientation(std::span<std::uint8_t const> segment) noexcept {
-  constexpr auto mark = "Exif\0\0"sv;
+unsigned exif_orientation(std::span<std::uint8_t const> exif) noexcept {
+  constexpr auto mark = "Exif\0\0"sv;  // APP1 must begin with it; in eXIf some programs write it, too
   constexpr std::uint32_t orientation_tag = 0x0112;
-  constexpr std::uint32_t short_type = 3;
   constexpr std::uint64_t entry_bytes = 12;
-  if (segment.size() < mark.size() || !std::equal(mark.begin(), mark.end(), segment.begin())) {
-    return 1;
+  if (exif.size() >= mark.size() && std::equal(mark.begin(), mark.end(), exif.begin())) {
+    exif = exif.subspan(mark.size());
   }
-  tiff_bytes const tiff{segment.subspan(mark.size())};
+  tiff_bytes const tiff{exif};
   if (!tiff.is_tiff()) {
     return 1;
   }
   std::uint64_t const directory = tiff.u32(4);
   auto const entries = tiff.u16(directory);  // 65535 at most
+  double found = 1;
   for (std::uint64_t entry = 0; entry < entries; ++entry) {
     auto const place = directory + 2 + entry * entry_bytes;
-    if (tiff.u16(place) == orientation_tag) {
-      auto const value = tiff.u16(place + 8);
-      bool const valid = tiff.u16(place + 2) == short_type && tiff.u32(place + 4) == 1 && value >= 1 && value <= 8;
-      return valid ? value : 1;
+    if (tiff.u16(place) != orientation_tag) {
+      continue;
+    }
+    auto const type = type_of(tiff.u16(place + 2));
+    auto const bytes = type.bytes * tiff.u32(place + 4);
+    auto const value = bytes > 4 ? tiff.u32(place + 8) : place + 8;
+    if (bytes != 0 && (bytes <= 4 || value + bytes <= tiff.size())) {
+      found = type.read(tiff, value);
     }
   }
-  return 1;
+  return found >= 1 && found <= 8 && found == std::floor(found) ? static_cast<unsigned>(found) : 1;
 }
 
 void put_upright(unsigned orientation, image_shape const& stored, std::span<std::uint8_t const> rows,

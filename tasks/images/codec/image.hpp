@@ -35,10 +35,20 @@ struct image_density {
   bool operator==(image_density const&) const = default;
 };
 
-/// What is copied from the input file to the output file besides the pixels.
+/// What a user must know of how a file was read, since it is not whole, or changed on its way.
+enum class image_note {
+  no_end_mark,      // a JPEG whose pixels are all there
+  damaged_profile,  // left out
+  inverted_inks,    // CMYK as Adobe stores it, made RGB
+  inks,             // CMYK whose file does not say how it is stored, made RGB
+  grey_made_rgb     // as the caller asked
+};
+
+/// What comes with the pixels. All but the notes is copied from the input file to the output file.
 struct image_extras {
   std::vector<std::uint8_t> icc_profile;  // empty: none
   image_density density;
+  std::vector<image_note> notes;
 };
 
 /// An image on the host.

@@ -6,6 +6,7 @@
 #include <lull/tasks/images/codec/read_image.hpp>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace lull::detail {
 
@@ -19,9 +20,10 @@ class image_reader {
   virtual image_extras extras() = 0;
   /// `to` // (header.decoded_bytes(),) u8
   virtual void pixels(std::span<std::uint8_t> to) = 0;
+  virtual std::vector<image_note> notes() const = 0;
 };
 
-std::unique_ptr<image_reader> read_png(image_file& file);
-std::unique_ptr<image_reader> read_jpeg(image_file& file);
+std::unique_ptr<image_reader> read_png(image_file& file, image_colours colours);
+std::unique_ptr<image_reader> read_jpeg(image_file& file, image_colours colours);
 
 }  // namespace lull::detail

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <filesystem>
+#include <fstream>
 #include <lull/host/error.hpp>
 #include <lull/tasks/images/codec/image_file.hpp>
 #include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/codec/image_reader.hpp>
 #include <lull/tasks/images/codec/read_image.hpp>
 #include <new>
+#include <system_error>
 
 namespace lull {
 namespace {
@@ -14,10 +18,11 @@ namespace {
 /// An open file, with its header read and its sides within the limit.
 class open_image {
  public:
-  explicit open_image(std::string const& path)
+  open_image(std::string const& path, image_colours colours)
       : file_(path),
-        reader_(file_.kind() == image_kind::png ? detail::read_png(file_) : detail::read_jpeg(file_)),
+        reader_(file_.kind() == image_kind::png ? detail::read_png(file_, colours) : detail::read_jpeg(file_, colours)),
         header_(reader_->header()) {
+    header_.colours = colours;
     auto const& [width, height, channels, bits] = header_.shape;
     if (std::max(width, height) > max_image_side) {
       throw input_error(path, 0,
@@ -30,6 +35,7 @@ class open_image {
   image_extras read(std::span<std::uint8_t> pixels) {
     auto extras = reader_->extras();
     reader_->pixels(pixels);
+    extras.notes = reader_->notes();
     return extras;
   }
 
@@ -61,13 +67,27 @@ std::optional<image_kind> image_kind_by_name(std::string const& path) {
   return ending == ".jpg" || ending == ".jpeg" ? std::optional{image_kind::jpeg} : std::nullopt;
 }
 
-image_header read_header(std::string const& path) {
-  return with_memory(path, [&] { return open_image{path}.header(); });
+bool is_no_picture(std::string const& path) {
+  std::error_code why;
+  if (image_kind_by_name(path) || !std::filesystem::is_regular_file(path, why)) {
+    return false;
+  }
+  std::ifstream file{path, std::ios::binary};
+  if (!file) {
+    return false;
+  }
+  std::array<char, detail::picture_beginning> bytes{};
+  file.read(bytes.data(), bytes.size());
+  return !file.bad() && detail::picture_format({bytes.data(), static_cast<std::size_t>(file.gcount())}).empty();
 }
 
-image decode(std::string const& path, image_limits const& limits) {
+image_header read_header(std::string const& path, image_colours colours) {
+  return with_memory(path, [&] { return open_image{path, colours}.header(); });
+}
+
+image decode(std::string const& path, image_limits const& limits, image_colours colours) {
   return with_memory(path, [&] {
-    open_image file{path};
+    open_image file{path, colours};
     auto const& header = file.header();
     auto const bytes = header.decoded_bytes() + header.decoder_bytes;
     if (bytes > limits.max_bytes) {
@@ -87,7 +107,7 @@ image_extras decode_to(std::string const& path, image_header const& expected, st
                       std::to_string(expected.decoded_bytes()));
   }
   return with_memory(path, [&] {
-    open_image file{path};
+    open_image file{path, expected.colours};
     if (file.header() != expected) {
       throw input_error(path, 0, "was changed since its header was read");
     }

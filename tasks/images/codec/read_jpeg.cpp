@@ -27,7 +27,6 @@ namespace lull::detail {
 namespace {
 
 constexpr std::size_t buffer_bytes = 64UL * 1024;
-constexpr unsigned strip_rows = 16;  // turned together, so that several pixels side by side are written
 constexpr unsigned max_marker = 0xffff;
 
 /// Returns whether libjpeg's warning leaves the image whole: every other warning means that pixels were guessed.
@@ -36,9 +35,24 @@ bool is_harmless(int code) {
          code == JWRN_NOT_SEQUENTIAL || code == JWRN_BOGUS_ICC;
 }
 
+/// How a file stores the inks of CMYK.
+enum class inks { none, full_is_255, full_is_0 };
+
+/// Makes RGB of what the inks of each pixel leave of white.
+void put_light(std::span<std::uint8_t const> cmyk, inks stored, std::uint8_t* to) noexcept {
+  unsigned const inverts = stored == inks::full_is_255 ? 255 : 0;
+  for (std::size_t at = 0; at < cmyk.size(); at += 4) {
+    unsigned const unblackened = cmyk[at + 3] ^ inverts;
+    for (std::size_t ink = 0; ink < 3; ++ink) {
+      *to++ = static_cast<std::uint8_t>(((cmyk[at + ink] ^ inverts) * unblackened + 127) / 255);
+    }
+  }
+}
+
 class jpeg_reader final : public image_reader {
  public:
-  explicit jpeg_reader(image_file& file) : file_(file) {
+  jpeg_reader(image_file& file, image_colours colours) : file_(file), colours_(colours) {
+    file_.leave_out_zeros();
     jpeg_.err = jpeg_std_error(&errors_);
     jpeg_.client_data = this;
     errors_.error_exit = on_error;
@@ -67,11 +81,7 @@ class jpeg_reader final : public image_reader {
               .height = jpeg_.image_height,
               .channels = static_cast<std::uint8_t>(jpeg_.out_color_space == JCS_GRAYSCALE ? 1 : 3),
               .bits = 8};
-    auto turned = shape_;
-    if (exchanges_sides(orientation_)) {
-      std::swap(turned.width, turned.height);
-    }
-    return {.kind = image_kind::jpeg, .shape = turned, .decoder_bytes = coefficient_bytes()};
+    return {.kind = image_kind::jpeg, .shape = upright(orientation_, shape_), .decoder_bytes = coefficient_bytes()};
   }
 
   image_extras extras() override {
@@ -80,7 +90,9 @@ class jpeg_reader final : public image_reader {
     unsigned bytes = 0;
     run([this, &profile, &bytes] { jpeg_read_icc_profile(&jpeg_, &profile, &bytes); });
     std::unique_ptr<unsigned char, void (*)(void*)> const owned{profile, std::free};
-    found.icc_profile.assign(profile, profile + bytes);
+    if (inks_ == inks::none && !is_made_rgb_) {  // it would be of other colours
+      found.icc_profile.assign(profile, profile + bytes);
+    }
     if (jpeg_.saw_JFIF_marker && jpeg_.X_density != 0 && jpeg_.Y_density != 0 && jpeg_.density_unit <= 2) {
       constexpr std::array units{density_unit::ratio, density_unit::inch, density_unit::centimetre};
       found.density = {units.at(jpeg_.density_unit), jpeg_.X_density, jpeg_.Y_density};
@@ -94,14 +106,20 @@ class jpeg_reader final : public image_reader {
   void pixels(std::span<std::uint8_t> to) override {
     auto const row_bytes = shape_.row_bytes();
     std::vector<std::uint8_t> strip(orientation_ == 1 ? 0 : strip_rows * row_bytes);
+    std::vector<std::uint8_t> cmyk(inks_ == inks::none ? 0 : shape_.width * std::size_t{4});
     run([this] { jpeg_start_decompress(&jpeg_); });
     for (std::uint32_t row = 0; row < shape_.height;) {
       auto const rows = std::min(strip_rows, shape_.height - row);
       auto* const begin = strip.empty() ? to.data() + row * row_bytes : strip.data();
-      run([this, begin, row_bytes, end = row + rows] {
+      run([this, begin, row_bytes, end = row + rows, of_inks = std::span{cmyk}] {
         auto* at = begin;
         while (jpeg_.output_scanline < end) {
-          at += row_bytes * jpeg_read_scanlines(&jpeg_, &at, 1);
+          auto* read = of_inks.empty() ? at : of_inks.data();
+          jpeg_read_scanlines(&jpeg_, &read, 1);
+          if (!of_inks.empty()) {
+            put_light(of_inks, inks_, at);
+          }
+          at += row_bytes;
         }
       });
       if (!strip.empty()) {
@@ -109,7 +127,26 @@ class jpeg_reader final : public image_reader {
       }
       row += rows;
     }
+    bool const all_there = has_all_pixels();
     run([this] { jpeg_finish_decompress(&jpeg_); });
+    if (ended_ && !all_there) {
+      refuse_truncated();
+    }
+  }
+
+  std::vector<image_note> notes() const override {
+    std::vector<image_note> made;
+    auto const add_if = [&made](bool so, image_note note) {
+      if (so) {
+        made.push_back(note);
+      }
+    };
+    add_if(ended_, image_note::no_end_mark);
+    add_if(has_damaged_profile_ && inks_ == inks::none, image_note::damaged_profile);
+    add_if(inks_ == inks::full_is_0, image_note::inverted_inks);
+    add_if(inks_ == inks::full_is_255, image_note::inks);
+    add_if(is_made_rgb_, image_note::grey_made_rgb);
+    return made;
   }
 
  private:
@@ -125,9 +162,30 @@ class jpeg_reader final : public image_reader {
     if (file_.error() != 0) {
       throw input_error(file_.path(), 0, "cannot be read: " + std::generic_category().message(file_.error()));
     }
+    if (ended_) {
+      refuse_truncated();
+    }
     throw input_error(file_.path(), 0,
-                      ended_ ? "truncated: the JPEG ends before its end mark"
-                             : std::string{"damaged JPEG, or one of a kind that is not read: "} + fault_.reason.data());
+                      std::string{"damaged JPEG, or one of a kind that is not read: "} + fault_.reason.data());
+  }
+  [[noreturn]] void refuse_truncated() const {
+    throw input_error(file_.path(), 0, "truncated: the JPEG ends before its end mark");
+  }
+
+  /// Returns whether every scan was read that the image needs, so that no scan can have been lost at the end.
+  /// A scan that is cut off raises a warning, except with arithmetic coding, whose decoder takes zeros instead.
+  bool has_all_pixels() const noexcept {
+    for (int index = 0; index < jpeg_.num_components; ++index) {
+      if (jpeg_.comp_info[index].quant_table == nullptr) {  // set by its first scan
+        return false;
+      }
+      // For each coefficient the bits that are still unknown, -1: all
+      auto const* const bits = jpeg_.progressive_mode ? jpeg_.coef_bits[index] : nullptr;
+      if (bits != nullptr && std::any_of(bits, bits + DCTSIZE2, [](int unknown) { return unknown != 0; })) {
+        return false;
+      }
+    }
+    return !jpeg_.arith_code;
   }
 
   void read_to_image_data() {
@@ -146,7 +204,8 @@ class jpeg_reader final : public image_reader {
   void choose_colours() {
     switch (jpeg_.jpeg_color_space) {
       case JCS_GRAYSCALE:
-        jpeg_.out_color_space = JCS_GRAYSCALE;
+        is_made_rgb_ = colours_ == image_colours::rgb;
+        jpeg_.out_color_space = is_made_rgb_ ? JCS_RGB : JCS_GRAYSCALE;
         return;
       case JCS_YCbCr:
       case JCS_RGB:
@@ -154,11 +213,14 @@ class jpeg_reader final : public image_reader {
         return;
       case JCS_CMYK:
       case JCS_YCCK:
-        throw input_error(file_.path(), 0, "is a CMYK JPEG: only grey, YCbCr and RGB are read");
+        // Adobe's programs, and all that write its mark, store what an ink leaves of the light.
+        inks_ = jpeg_.saw_Adobe_marker ? inks::full_is_0 : inks::full_is_255;
+        jpeg_.out_color_space = JCS_CMYK;
+        return;
       default:
         throw input_error(file_.path(), 0,
                           "is a JPEG of " + std::to_string(jpeg_.num_components) +
-                              " components of unknown meaning: only grey, YCbCr and RGB are read");
+                              " components of unknown meaning: only grey, YCbCr, RGB, CMYK and YCCK are read");
     }
   }
 
@@ -184,7 +246,12 @@ class jpeg_reader final : public image_reader {
     self(jpeg).fault_.leave(reason.data());
   }
   static void on_message(j_common_ptr jpeg, int level) {
-    if (level < 0 && !is_harmless(jpeg->err->msg_code)) {  // others are traces
+    auto& reader = self(jpeg);
+    auto const code = jpeg->err->msg_code;
+    reader.has_damaged_profile_ = reader.has_damaged_profile_ || (level < 0 && code == JWRN_BOGUS_ICC);
+    // What precedes an end mark that we made up may be pixels that nobody could read.
+    bool const is_lost = reader.ended_ && code == JWRN_EXTRANEOUS_DATA;
+    if (level < 0 && (is_lost || !is_harmless(code))) {  // others are traces
       on_error(jpeg);
     }
   }
@@ -196,10 +263,16 @@ class jpeg_reader final : public image_reader {
   }
   static boolean on_fill(j_decompress_ptr jpeg) {
     auto& reader = self(reinterpret_cast<j_common_ptr>(jpeg));
-    auto const got = reader.file_.read(reader.buffer_.data(), buffer_bytes);
+    auto got = reader.file_.read(reader.buffer_.data(), buffer_bytes);
     if (got == 0) {
+      if (reader.in_header_ || reader.ended_ || reader.file_.error() != 0) {
+        reader.ended_ = true;
+        reader.fault_.leave("no more data");
+      }
+      // Makes up an end mark, once: if pixels are missing, libjpeg warns that it came too early.
       reader.ended_ = true;
-      reader.fault_.leave("no more data");
+      reader.buffer_[got++] = 0xff;
+      reader.buffer_[got++] = JPEG_EOI;
     }
     reader.bytes_read_ += got;
     if (reader.in_header_ && reader.bytes_read_ > max_metadata_bytes) {
@@ -221,6 +294,7 @@ class jpeg_reader final : public image_reader {
   }
 
   image_file& file_;
+  image_colours const colours_;
   library_fault fault_;
   jpeg_decompress_struct jpeg_{};
   jpeg_error_mgr errors_{};
@@ -229,13 +303,18 @@ class jpeg_reader final : public image_reader {
   std::array<JOCTET, buffer_bytes> buffer_;
   std::size_t bytes_read_ = 0;
   bool in_header_ = true;
-  bool ended_ = false;
+  bool ended_ = false;  // without an end mark
+  bool has_damaged_profile_ = false;
+  bool is_made_rgb_ = false;
+  inks inks_ = inks::none;
   unsigned orientation_ = 1;
   image_shape shape_;  // as stored
 };
 
 }  // namespace
 
-std::unique_ptr<image_reader> read_jpeg(image_file& file) { return std::make_unique<jpeg_reader>(file); }
+std::unique_ptr<image_reader> read_jpeg(image_file& file, image_colours colours) {
+  return std::make_unique<jpeg_reader>(file, colours);
+}
 
 }  // namespace lull::detail

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <png.h>
 
+#include <algorithm>
 #include <bit>
 #include <lull/host/error.hpp>
+#include <lull/tasks/images/codec/exif_orientation.hpp>
 #include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/codec/image_reader.hpp>
 #include <lull/tasks/images/codec/library_call.hpp>
+#include <lull/tasks/images/codec/png_orientation.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace lull::detail {
 namespace {
 
-/// Unused chunks. libpng keeps them by default, and they could fill the memory.
+/// Unused chunks, or read by ourselves. libpng keeps them by default, and they could fill the memory.
 constexpr char ignored_chunks[] =
     "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iTXt\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0zTXt";
 constexpr int ignored_count = sizeof ignored_chunks / 5;
 
 class png_reader final : public image_reader {
  public:
-  explicit png_reader(image_file& file) : file_(file) {}
+  png_reader(image_file& file, image_colours colours) : file_(file), colours_(colours) {}
   ~png_reader() override { png_destroy_read_struct(&png_, &info_, nullptr); }
   png_reader(png_reader const&) = delete;
   png_reader& operator=(png_reader const&) = delete;
@@ -27,13 +32,17 @@ class png_reader final : public image_reader {
   image_header header() override {
     run([this] { read_to_image_data(); });
     auto const type = png_get_color_type(png_, info_);
-    bool const colour = (type & PNG_COLOR_MASK_COLOR) != 0;
+    is_made_rgb_ = (type & PNG_COLOR_MASK_COLOR) == 0 && colours_ == image_colours::rgb;
+    bool const colour = (type & PNG_COLOR_MASK_COLOR) != 0 || is_made_rgb_;
     bool const alpha = (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
     shape_ = {.width = png_get_image_width(png_, info_),
               .height = png_get_image_height(png_, info_),
               .channels = static_cast<std::uint8_t>((colour ? 3 : 1) + (alpha ? 1 : 0)),
               .bits = static_cast<std::uint8_t>(png_get_bit_depth(png_, info_) == 16 ? 16 : 8)};
-    return {.kind = image_kind::png, .shape = shape_};
+    orientation_ = png_orientation(file_);
+    bool const whole = orientation_ != 1 && png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
+    return {
+        .kind = image_kind::png, .shape = upright(orientation_, shape_), .decoder_bytes = whole ? shape_.bytes() : 0};
   }
 
   image_extras extras() override {
@@ -42,7 +51,7 @@ class png_reader final : public image_reader {
     int method = 0;
     png_bytep profile = nullptr;
     png_uint_32 bytes = 0;
-    if (png_get_iCCP(png_, info_, &name, &method, &profile, &bytes) == PNG_INFO_iCCP) {
+    if (!is_made_rgb_ && png_get_iCCP(png_, info_, &name, &method, &profile, &bytes) == PNG_INFO_iCCP) {
       found.icc_profile.assign(profile, profile + bytes);
     }
     png_uint_32 x = 0;
@@ -50,29 +59,50 @@ class png_reader final : public image_reader {
     int unit = 0;
     if (png_get_pHYs(png_, info_, &x, &y, &unit) == PNG_INFO_pHYs && x != 0 && y != 0) {
       found.density = {unit == PNG_RESOLUTION_METER ? density_unit::metre : density_unit::ratio, x, y};
+      if (exchanges_sides(orientation_)) {
+        std::swap(found.density.x, found.density.y);
+      }
     }
     return found;
   }
 
   void pixels(std::span<std::uint8_t> to) override {
-    run([this, to] {
+    int passes = 0;
+    auto const row_bytes = shape_.row_bytes();
+    run([this, row_bytes, &passes] {
       png_set_expand(png_);
+      if (is_made_rgb_) {
+        png_set_gray_to_rgb(png_);
+      }
       if (std::endian::native == std::endian::little) {
         png_set_swap(png_);
       }
-      int const passes = png_set_interlace_handling(png_);
+      passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
-      auto const row_bytes = shape_.row_bytes();
       if (png_get_rowbytes(png_, info_) != row_bytes) {
         png_error(png_, "rows of an unexpected length");
       }
-      for (int pass = 0; pass < passes; ++pass) {
-        for (std::uint32_t row = 0; row < shape_.height; ++row) {
-          png_read_row(png_, to.data() + row * row_bytes, nullptr);
-        }
-      }
-      png_read_end(png_, nullptr);
     });
+    auto const strip = orientation_ == 1 || passes > 1 ? shape_.height : strip_rows;
+    std::vector<std::uint8_t> stored(orientation_ == 1 ? 0 : std::min(strip, shape_.height) * row_bytes);
+    for (std::uint32_t first = 0; first < shape_.height; first += strip) {
+      auto const rows = std::min(strip, shape_.height - first);
+      run([this, passes, rows, row_bytes, begin = stored.empty() ? to.data() : stored.data()] {
+        for (int pass = 0; pass < passes; ++pass) {
+          for (std::uint32_t row = 0; row < rows; ++row) {
+            png_read_row(png_, begin + row * row_bytes, nullptr);
+          }
+        }
+      });
+      if (!stored.empty()) {
+        put_upright(orientation_, shape_, std::span{stored}.first(rows * row_bytes), first, to);
+      }
+    }
+    run([this] { png_read_end(png_, nullptr); });
+  }
+
+  std::vector<image_note> notes() const override {
+    return is_made_rgb_ ? std::vector{image_note::grey_made_rgb} : std::vector<image_note>{};
   }
 
  private:
@@ -120,15 +150,20 @@ class png_reader final : public image_reader {
   }
 
   image_file& file_;
+  image_colours const colours_;
   library_fault fault_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
-  image_shape shape_;
+  image_shape shape_;  // as stored
+  unsigned orientation_ = 1;
+  bool is_made_rgb_ = false;
   bool ended_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<image_reader> read_png(image_file& file) { return std::make_unique<png_reader>(file); }
+std::unique_ptr<image_reader> read_png(image_file& file, image_colours colours) {
+  return std::make_unique<png_reader>(file, colours);
+}
 
 }  // namespace lull::detail

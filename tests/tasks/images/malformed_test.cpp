@@ -16,6 +16,7 @@ namespace lull {
 namespace {
 
 using namespace std::string_literals;
+using test::chunk;
 using test::encoded;
 using test::noise;
 using test::raw_png;
@@ -75,6 +76,11 @@ std::vector<small> small_pngs() {
   return {
       {"rgba.png",
        encoded({.width = 7, .height = 5, .type = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 8, .numbers = numbers_of(rgba)})},
+      {"turned.png",
+       test::with_chunk_after_pixels(
+           encoded(
+               {.width = 7, .height = 5, .type = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 8, .numbers = numbers_of(rgba)}),
+           chunk("eXIf", test::exif(6).substr(6)))},
       {"grey.png",
        encoded({.width = 9, .height = 3, .type = PNG_COLOR_TYPE_GRAY, .depth = 16, .numbers = numbers_of(grey)})},
       {"palette.png", encoded(palette)}};
@@ -93,7 +99,8 @@ TEST(malformed_image, truncated_at_every_byte_is_refused) {
   for (auto const& files : {small_pngs(), small_jpegs()}) {
     for (auto const& [name, bytes] : files) {
       ASSERT_EQ(read_or_refused(folder.write(name, bytes)), outcome::read) << name;
-      for (std::size_t count = 0; count < bytes.size(); ++count) {
+      std::size_t const end_mark = name.ends_with(".png") ? 0 : 2;  // without it all pixels are there
+      for (std::size_t count = 0; count + end_mark < bytes.size(); ++count) {
         auto const path = folder.write(name, bytes.substr(0, count));
         ASSERT_EQ(read_or_refused(path), outcome::refused) << name << " cut at " << count;
         if (count > 8) {
@@ -148,22 +155,6 @@ TEST(malformed_image, a_jpeg_with_pixels_that_would_be_guessed_is_refused) {
     surplus.insert(bytes.size() - 2, 20, 'x');  // some cameras do that, and every pixel is there
     EXPECT_EQ(decode(folder.write(name, surplus)).pixels, decode(folder.write("plain.jpg", bytes)).pixels);
   }
-}
-
-/// Returns a chunk of a PNG, with its checksum.
-std::string chunk(std::string const& type, std::string const& content) {
-  auto const number = [](std::uint32_t value) {
-    return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
-                       static_cast<char>(value)};
-  };
-  std::uint32_t sum = ~0U;
-  for (unsigned char const byte : type + content) {
-    sum ^= byte;
-    for (int bit = 0; bit < 8; ++bit) {
-      sum = (sum & 1) != 0 ? 0xedb88320U ^ sum >> 1 : sum >> 1;
-    }
-  }
-  return number(static_cast<std::uint32_t>(content.size())) + type + content + number(~sum);
 }
 
 std::string const signature = "\x89PNG\r\n\x1a\n";
@@ -232,9 +223,6 @@ TEST(malformed_image, much_in_a_small_space_is_cut_off) {
 
 TEST(malformed_image, kinds_that_are_not_read) {
   test_folder const folder;
-  auto const four = noise({9, 9, 4, 8}, 1);
-  expect_refused(folder.write("cmyk.jpg", encoded({.from = four, .given = JCS_CMYK, .stored = JCS_CMYK})), "CMYK");
-  expect_refused(folder.write("ycck.jpg", encoded({.from = four, .given = JCS_CMYK, .stored = JCS_YCCK})), "CMYK");
   auto const two = noise({9, 9, 2, 8}, 1);
   expect_refused(folder.write("two.jpg", encoded({.from = two, .given = JCS_UNKNOWN, .stored = JCS_UNKNOWN})),
                  "2 components of unknown meaning");
@@ -256,7 +244,8 @@ TEST(malformed_image, names_and_contents_that_differ) {
   EXPECT_EQ(read_or_refused(folder.write("a", jpeg)), outcome::read);
   expect_refused(folder.write("empty.png", ""), "is empty");
   expect_refused(folder.write("text.png", "not an image at all"), "is neither a PNG nor a JPEG");
-  expect_refused(folder.write("gif.jpg", "GIF89a\1\0\1\0"s), "is neither a PNG nor a JPEG");
+  expect_refused(folder.write("gif.jpg", "GIF89a\1\0\1\0"s),
+                 "is neither a PNG nor a JPEG, but a picture of the format GIF, which is not read: convert it");
   expect_refused(folder.write("lines.png", signature.substr(0, 4) + "\n\x1a\n"), "is neither a PNG nor a JPEG");
 }
 

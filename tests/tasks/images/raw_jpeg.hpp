@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <lull/tests/tasks/images/raw_exif.hpp>
+
 namespace lull::test {
 
 enum class scans { one, one_a_component, progressive };
@@ -25,6 +27,8 @@ struct raw_jpeg {
   int quality = 95;
   std::vector<std::pair<int, std::string>> markers = {};  // number of APPn, content
   image_density density = {};
+  bool has_adobe_mark = true;  // where libjpeg would write it: it is of RGB and of CMYK
+  bool arithmetic = false;
 };
 
 /// Returns the file's bytes. Errors of libjpeg end the test.
@@ -44,6 +48,8 @@ inline std::string encoded(raw_jpeg const& wanted) {
   jpeg_set_defaults(&jpeg);
   jpeg_set_colorspace(&jpeg, wanted.stored);
   jpeg_set_quality(&jpeg, wanted.quality, TRUE);
+  jpeg.write_Adobe_marker = jpeg.write_Adobe_marker && wanted.has_adobe_mark;
+  jpeg.arith_code = wanted.arithmetic;
   jpeg.comp_info[0].h_samp_factor = 1;  // no colours are halved
   jpeg.comp_info[0].v_samp_factor = 1;
   if (wanted.density.unit != density_unit::none) {
@@ -89,17 +95,6 @@ inline image slopes(std::uint32_t width, std::uint32_t height, std::uint8_t chan
     }
   }
   return made;
-}
-
-/// Returns the content of an APP1 with this orientation.
-inline std::string exif(unsigned orientation, bool little = false) {
-  using namespace std::string_literals;
-  auto const number = static_cast<char>(orientation);
-  return little ? "Exif\0\0II\x2a\0\x08\0\0\0\x02\0\x0f\x01\x02\0\x01\0\0\0A\0\0\0\x12\x01\x03\0\x01\0\0\0"s + number +
-                      "\0\0\0\0\0\0\0"s
-                : "Exif\0\0MM\0\x2a\0\0\0\x08\0\x02\x01\x0f\0\x02\0\0\0\x01"
-                  "A\0\0\0\x01\x12\0\x03\0\0\0\x01\0"s +
-                      number + "\0\0\0\0\0\0"s;
 }
 
 }  // namespace lull::test

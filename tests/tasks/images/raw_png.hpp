@@ -72,4 +72,31 @@ inline std::string encoded(raw_png const& from) {
   return bytes;
 }
 
+/// Returns a chunk of a PNG, with its checksum.
+inline std::string chunk(std::string const& type, std::string const& content) {
+  auto const number = [](std::uint32_t value) {
+    return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
+                       static_cast<char>(value)};
+  };
+  std::uint32_t sum = ~0U;
+  for (unsigned char const byte : type + content) {
+    sum ^= byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      sum = (sum & 1) != 0 ? 0xedb88320U ^ sum >> 1 : sum >> 1;
+    }
+  }
+  return number(static_cast<std::uint32_t>(content.size())) + type + content + number(~sum);
+}
+
+/// Returns the PNG with chunks after its header, before everything else.
+inline std::string with_chunk_after_header(std::string png, std::string const& chunks) {
+  constexpr std::size_t header_end = 8 + 25;
+  return png.insert(header_end, chunks);
+}
+/// Returns the PNG with chunks before its end mark.
+inline std::string with_chunk_after_pixels(std::string png, std::string const& chunks) {
+  constexpr std::size_t end_mark = 12;
+  return png.insert(png.size() - end_mark, chunks);
+}
+
 }  // namespace lull::test

@@ -12,37 +12,13 @@
 namespace lull {
 namespace {
 
+using test::clockwise;
 using test::encoded;
 using test::exif;
+using test::mirrored;
 using test::scans;
 using test::slopes;
 using test::test_folder;
-
-image mirrored(image from) {
-  auto const bytes = from.shape.pixel_bytes();
-  auto const old = from.pixels;
-  for (std::size_t y = 0; y < from.shape.height; ++y) {
-    for (std::size_t x = 0; x < from.shape.width; ++x) {
-      auto const source = old.begin() + static_cast<std::ptrdiff_t>((y * from.shape.width + x) * bytes);
-      std::copy_n(source, bytes, from.pixels.data() + (y * from.shape.width + from.shape.width - 1 - x) * bytes);
-    }
-  }
-  return from;
-}
-
-image clockwise(image from) {
-  auto const bytes = from.shape.pixel_bytes();
-  auto const old = from.pixels;
-  std::swap(from.shape.width, from.shape.height);
-  auto* to = from.pixels.data();
-  for (std::size_t y = 0; y < from.shape.height; ++y) {
-    for (std::size_t x = 0; x < from.shape.width; ++x, to += bytes) {
-      auto const source = ((from.shape.width - 1 - x) * from.shape.height + y) * bytes;
-      std::copy_n(old.begin() + static_cast<std::ptrdiff_t>(source), bytes, to);
-    }
-  }
-  return from;
-}
 
 TEST(read_jpeg, grey_and_colours_in_one_scan_and_in_several) {
   test_folder const folder;
