@@ -114,6 +114,7 @@ void image_pipeline::decode_next(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   --decoding_;
   if (problem.empty()) {
+    notes_.add(made.extras.notes, order.from);
     ready_.push_back(std::move(made));
   } else {
     problems_.push_back(std::move(problem));

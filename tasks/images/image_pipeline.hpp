@@ -14,6 +14,7 @@
 #include <lull/host/job.hpp>
 #include <lull/tasks/images/codec/read_image.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
+#include <lull/tasks/images/image_notes.hpp>
 #include <lull/tasks/images/picture_buffers.hpp>
 #include <lull/tasks/images/pinned_pool.hpp>
 
@@ -60,6 +61,7 @@ class image_pipeline {
   void tell_written(std::function<void(image_order const&)> whom) { written_to_ = std::move(whom); }
 
   std::vector<std::string> const& problems() const noexcept { return problems_; }
+  image_notes const& notes() const noexcept { return notes_; }
   std::uint64_t written() const noexcept { return written_; }
   /// Returns a kept order's result; nothing if the order failed.
   std::optional<std::vector<std::uint8_t>> kept(std::size_t order) const;
@@ -105,6 +107,7 @@ class image_pipeline {
   std::deque<pixels_of> to_encode_;
   std::vector<std::pair<std::size_t, std::vector<std::uint8_t>>> kept_;
   std::vector<std::string> problems_;
+  image_notes notes_;
   std::uint64_t written_ = 0;
   bool ends_ = false;
   std::vector<std::thread> threads_;

@@ -8,15 +8,14 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include <lull/host/error.hpp>
-#include <lull/host/io/atomic_file.hpp>
 #include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
 #include <lull/tasks/images/image_pipeline.hpp>
 #include <lull/tasks/images/logo.hpp>
+#include <lull/tasks/images/picture_folder.hpp>
 #include <lull/tasks/images/psnr.hpp>
 #include <lull/tasks/images/reference_blend.hpp>
 #include <lull/tasks/images/reference_resize.hpp>
@@ -27,12 +26,14 @@ namespace {
 using std::filesystem::path;
 
 constexpr option images_options[] = {
-    {"in", option_kind::path, "", "", "folder with PNG and JPEG files; its subfolders are ignored"},
+    {"in", option_kind::path, "", "",
+     "folder with PNG and JPEG files; its subfolders and what is no picture are left out"},
     {"out", option_kind::path, "", "", "folder for the results, under the same names; created if missing"},
     {"width", option_kind::integer, "", "[1, 32768]", "width of the results; default: from the height, or unchanged"},
     {"height", option_kind::integer, "", "[1, 32768]", "height of the results; default: from the width, or unchanged"},
     {"filter", option_kind::choice, "lanczos3", "lanczos3|area", "resampling filter"},
-    {"logo", option_kind::path, "", "", "picture to lay over each result, in its own size"},
+    {"logo", option_kind::path, "", "",
+     "picture to lay over each result, in its own size; with colours, grey pictures become RGB"},
     {"opacity", option_kind::real, "0.6", "[0, 1]", "opacity of the logo"},
     {"corner", option_kind::choice, "bottom_right", "top_left|top_right|bottom_left|bottom_right",
      "corner of the logo"},
@@ -54,39 +55,6 @@ image_corner corner_of(std::string const& name) {
   return name == "bottom_left" ? image_corner::bottom_left : image_corner::bottom_right;
 }
 
-/// Refuses a missing folder, and the same folder for both, before any work is done.
-void check_input(path const& in, path const& out) {
-  namespace fs = std::filesystem;
-  std::error_code why;
-  if (!fs::is_directory(in, why))
-    throw input_error(in.string(), 0, why ? why.message() : "is no folder: give one in in=");
-  fs::directory_iterator const listed{in, why};
-  if (why) throw input_error(in.string(), 0, "cannot be read: " + why.message() + ": give another folder in in=");
-  if (fs::equivalent(in, out, why))
-    throw usage_error("images: in and out are one folder, and every picture would be lost: give another in out=");
-}
-
-/// Checks the folder, or the nearest existing one above it.
-void check_output(path const& out) {
-  path folder = std::filesystem::absolute(out);
-  std::error_code why;
-  while (!std::filesystem::exists(folder, why) && !why && folder.has_relative_path()) folder = folder.parent_path();
-  if (!why && !std::filesystem::is_directory(folder, why)) why = std::make_error_code(std::errc::not_a_directory);
-  if (why) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + why.message());
-  try {
-    atomic_file const probe{folder / ".lull-writable"};
-  } catch (device_error const& reason) {
-    throw usage_error("images: out=" + out.string() + " cannot be written: " + reason.what());
-  }
-}
-
-void make_output(path const& out) {
-  std::error_code why;
-  std::filesystem::create_directories(out, why);
-  check_output(out);
-  if (why) throw usage_error("images: out=" + out.string() + " cannot be made a folder: " + why.message());
-}
-
 class images_owner final : public task_owner {
  public:
   explicit images_owner(option_values const& values) : values_(values) {
@@ -102,14 +70,14 @@ class images_owner final : public task_owner {
   }
 
   std::vector<path> inputs() const override {
-    std::vector<path> files = pictures();
+    std::vector<path> files = files_of(values_.path("in"));
     if (values_.has("logo")) files.push_back(values_.path("logo"));
     return files;
   }
   /// Excludes those that `prepare` refuses, each with its reason.
   std::vector<path> outputs() const override {
     std::vector<path> files;
-    for (path const& picture : pictures()) {
+    for (path const& picture : files_of(values_.path("in"))) {
       path const result = values_.path("out") / picture.filename();
       if (std::error_code none; !std::filesystem::equivalent(picture, result, none)) files.push_back(result);
     }
@@ -155,7 +123,7 @@ class images_owner final : public task_owner {
     for (image_order const& each : orders_) manifest_->add(name_of(each), each.listed);
     if (!resume || !std::filesystem::exists(file)) return account::begun;
     auto const before = image_manifest::read(file, settings());
-    remove_torn_results();
+    remove_torn_results(values_.path("out"));
     std::vector<image_order> left;
     for (image_order& each : orders_) {
       auto const found = before.find(name_of(each));
@@ -199,8 +167,8 @@ class images_owner final : public task_owner {
       auto pixels = pipeline_->kept(at);
       if (!pixels) continue;
       image const found{order.plan.out, std::move(*pixels), {}};
-      image expected =
-          reference_resize(decode(order.from), order.plan.out.width, order.plan.out.height, order.plan.filter);
+      image expected = reference_resize(decode(order.from, {}, colours_), order.plan.out.width, order.plan.out.height,
+                                        order.plan.filter);
       if (logo_) expected = reference_blend(expected, *logo_, place_);
       worst = std::min(worst, psnr(expected, found));
       ++looked_at;
@@ -224,12 +192,16 @@ class images_owner final : public task_owner {
                                    (failures() != 0 ? ", " + std::to_string(failures()) + " failed:" : "")};
     lines.insert(lines.end(), refused_.begin(), refused_.end());
     if (pipeline_) lines.insert(lines.end(), pipeline_->problems().begin(), pipeline_->problems().end());
+    for (std::string& note : notes().lines()) lines.push_back(std::move(note));
+    if (!left_out_.empty()) lines.push_back(left_out());
     return lines;
   }
 
   std::vector<task_figure> figures() const override {
     return {{"pictures", static_cast<double>(pipeline_ ? pipeline_->written() : 0)},
-            {"done_before", static_cast<double>(done_before_)}};
+            {"done_before", static_cast<double>(done_before_)},
+            {"left_out", static_cast<double>(left_out_.size())},
+            {"notes", static_cast<double>(notes().count())}};
   }
 
   std::uint64_t failures() const override { return refused_.size() + (pipeline_ ? pipeline_->problems().size() : 0); }
@@ -237,7 +209,10 @@ class images_owner final : public task_owner {
  private:
   void list_inputs() {
     check_input(values_.path("in"), values_.path("out"));
-    if (values_.has("logo")) logo_ = decode(values_.path("logo").string());
+    if (values_.has("logo")) {
+      logo_ = decode(values_.path("logo").string());
+      colours_ = place_.opacity > 0 && has_colours(*logo_) ? image_colours::rgb : image_colours::stored;
+    }
     list_orders(values_.size_bytes("buffer"));
   }
 
@@ -270,46 +245,22 @@ class images_owner final : public task_owner {
     return text;
   }
 
-  /// Removes a killed run's temporary files, `.NAME.NUMBER.NUMBER.tmp`.
-  void remove_torn_results() const {
-    namespace fs = std::filesystem;
-    std::set<path> of;
-    for (fs::directory_entry const& each : fs::directory_iterator{values_.path("out")}) {
-      std::string name = each.path().filename().string();
-      if (!name.starts_with('.') || !name.ends_with(".tmp")) continue;
-      for (int part = 0; part < 3 && !name.empty(); ++part)
-        name.resize(name.rfind('.') == std::string::npos ? 0 : name.rfind('.'));
-      if (name.size() > 1) of.insert(values_.path("out") / name.substr(1));
-    }
-    for (path const& each : of) remove_leftovers(each);
-  }
-
   logo_ref logo() const {
     if (!logo_) return {};
     return {logo_pixels_.data(), logo_->shape.width, logo_->shape.height};
   }
 
-  /// Returns the folder's files that may be pictures, by name; none without a folder.
-  std::vector<path> pictures() const {
-    namespace fs = std::filesystem;
-    std::vector<path> files;
-    std::error_code ignored;
-    for (fs::directory_entry const& each : fs::directory_iterator{values_.path("in"), ignored}) {
-      if (!each.is_directory(ignored) && !each.path().filename().string().starts_with('.'))
-        files.push_back(each.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-  }
-
   /// Lists all files that can be resized, by name; notes the others.
   void list_orders(std::size_t max_bytes) {
-    for (path const& file : pictures()) {
+    for (path const& file : files_of(values_.path("in"))) {
       try {
         // Read before the file's content, so that a later change is noticed.
         image_manifest::input const listed = input_of(file).value_or(image_manifest::input{});
-        image_order order{
-            file.string(), (values_.path("out") / file.filename()).string(), read_header(file.string()), {}, {}};
+        image_order order{file.string(),
+                          (values_.path("out") / file.filename()).string(),
+                          read_header(file.string(), colours_),
+                          {},
+                          {}};
         if (std::error_code none; std::filesystem::equivalent(order.from, order.to, none)) {
           throw input_error(order.from, 0,
                             "and " + order.to + " are one file, and the picture would be lost: remove that link");
@@ -324,10 +275,33 @@ class images_owner final : public task_owner {
         }
         orders_.push_back(std::move(order));
       } catch (input_error const& reason) {
-        refused_.push_back(reason.what());
+        if (is_no_picture(file.string())) {
+          left_out_.push_back(file.filename().string());
+        } else {
+          refused_.push_back(reason.what());
+        }
       }
     }
-    if (orders_.empty() && refused_.empty()) throw input_error(values_.path("in").string(), 0, "holds no file");
+    if (orders_.empty() && refused_.empty()) {
+      throw input_error(values_.path("in").string(), 0,
+                        left_out_.empty() ? "holds no file" : "holds no picture: " + left_out());
+    }
+  }
+
+  /// Returns a line that counts the files that are no pictures, and names some.
+  std::string left_out() const {
+    constexpr std::size_t named = 3;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(named, left_out_.size()); ++i) names += (i != 0 ? ", " : "") + left_out_[i];
+    if (left_out_.size() > named) names += " and " + std::to_string(left_out_.size() - named) + " more";
+    return "left out: " + std::to_string(left_out_.size()) +
+           (left_out_.size() == 1 ? " file that is" : " files that are") + " no picture: " + names;
+  }
+
+  image_notes notes() const {
+    image_notes all = pipeline_ ? pipeline_->notes() : image_notes{};
+    if (logo_) all.add(logo_->extras.notes, values_.path("logo").string());
+    return all;
   }
 
   resize_plan plan_of(image_shape const& in, std::string const& file) const {
@@ -364,12 +338,14 @@ class images_owner final : public task_owner {
   std::optional<std::uint32_t> width_;
   std::optional<std::uint32_t> height_;
   std::optional<image> logo_;
+  image_colours colours_ = image_colours::stored;  // of pictures
   std::vector<image_order> orders_;
   std::uint32_t grain_ = std::numeric_limits<std::uint32_t>::max();  // of the picture whose items take longest
   executor_kind kind_{};
   std::optional<image_manifest> manifest_;  // where an account is kept
   std::size_t done_before_ = 0;             // pictures, by the run that is taken up again
   std::vector<std::string> refused_;        // a line each
+  std::vector<std::string> left_out_;       // names
   std::optional<travel_memory> travel_;
   std::optional<picture_buffers> buffers_;  // destroyed before `travel_`, whose memory its copies use
   device_array<logo_ref::pixel> logo_pixels_;

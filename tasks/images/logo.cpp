@@ -25,4 +25,19 @@ std::vector<logo_ref::pixel> weighed(image const& logo, double opacity) {
   return made;
 }
 
+bool has_colours(image const& logo) {
+  image_shape const& shape = logo.shape;
+  std::size_t const bytes = shape.bits / 8U;
+  if (shape.channels < 3) return false;
+  for (std::size_t at = 0; at < logo.pixels.size(); at += shape.pixel_bytes()) {
+    unsigned char const* const pixel = logo.pixels.data() + at;
+    bool const is_grey =
+        std::memcmp(pixel, pixel + bytes, bytes) == 0 && std::memcmp(pixel, pixel + 2 * bytes, bytes) == 0;
+    unsigned char const nothing[2] = {};
+    bool const is_seen = !shape.has_alpha() || std::memcmp(pixel + 3 * bytes, nothing, bytes) != 0;
+    if (!is_grey && is_seen) return true;
+  }
+  return false;
+}
+
 }  // namespace lull

@@ -169,7 +169,8 @@ TEST_F(program, a_report_tells_what_a_synthetic_task_did) {
   std::filesystem::copy_file(shipped_file("chelsea.png", "nothing"), file("in/cat.png"));
   ask("run --executor threads --task images:width=9,in=" + file("in") + ",out=" + file("out") + " --report " +
       file("i.json"));
-  EXPECT_EQ(report_in(file("i.json"))["jobs"][0]["figures"], (json{{"pictures", 1.0}, {"done_before", 0.0}}));
+  EXPECT_EQ(report_in(file("i.json"))["jobs"][0]["figures"],
+            (json{{"pictures", 1.0}, {"done_before", 0.0}, {"left_out", 0.0}, {"notes", 0.0}}));
 }
 
 TEST_F(program, what_does_not_fit_into_memory_is_refused_before_any_work) {
