@@ -98,7 +98,8 @@ def check(root):
     findings, checked = [*versions_of(root)], 0
     held = figures.pages(root)
     others = [pathlib.Path(root, name) for name in OTHERS]
-    others += sorted(pathlib.Path(root, "graph").rglob("README.md"))
+    for folder in ("graph", "tasks"):
+        others += sorted(pathlib.Path(root, folder).rglob("README.md"))
     for path in [*others, *held]:
         if path.is_file():
             text, name = path.read_text(encoding="utf-8"), path.relative_to(root)
