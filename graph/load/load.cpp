@@ -195,7 +195,8 @@ text_format format_of(std::string const& path, text_source& source, load_options
   source.unread(start.text());
   text_format made = format_of_text(format_of_name(path), start.text());
   if (!made.taken.empty()) notes.push_back(path + " is read as " + made.taken);
-  if (is_konect_undirected(start.text()) && options.lists == list_edges::one_way &&
+  bool const list = made.format == graph_format::edge_list || made.format == graph_format::weighted_edge_list;
+  if (list && is_konect_undirected(start.text()) && options.lists == list_edges::one_way &&
       options.symmetric == symmetric_entries::both_ways)
     notes.push_back(path +
                     " says on its first line that edges have no direction (`sym`), but each is taken one way: "

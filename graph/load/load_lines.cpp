@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -64,7 +65,10 @@ std::optional<std::string> diagnose(line_grammar const& grammar, std::string_vie
            std::to_string(columns) + " (source, target" + (weighted ? ", weight" : "") + "): " + quote(line);
   for (int which = 0; which < 2; ++which) {
     auto const [id, fault] = read_number(words[which]);
-    if (!fault.empty()) return "the vertex id " + fault;
+    bool const list = !grammar.arcs && grammar.first_id == 0;
+    bool const heading =
+        list && which == 0 && !words[which].empty() && std::isalpha(static_cast<unsigned char>(words[which][0])) != 0;
+    if (!fault.empty()) return "the vertex id " + fault + (heading ? "; if this is a heading, begin it with #" : "");
     if (id < grammar.first_id) return "the vertex id 0, but this format counts from 1";
     if (id >= grammar.end_id) return "the vertex id " + std::to_string(id) + " is " + grammar.id_limit;
   }
