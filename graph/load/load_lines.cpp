@@ -116,6 +116,26 @@ bool read_other_weight(line_grammar const& grammar, char const*& at, char const*
   return true;
 }
 
+constexpr unsigned above_diagonal = 1;
+constexpr unsigned below_diagonal = 2;
+
+/// Finds the first entry of each of these sides, in a text that has them and no fault. A matrix by one triangle has it
+/// at once; to look for it at each line would cost some percent.
+void find_sides(line_grammar const& grammar, std::string_view text, unsigned sides, parsed_lines& parsed) {
+  for (std::uint64_t number = 1; sides != 0; ++number) {
+    std::string_view const line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() + 1);
+    auto const words = split_words(line);
+    if (is_comment(words, grammar.comments)) continue;
+    entry_place const place{number, read_number(words[0]).number, read_number(words[1]).number};
+    unsigned const side =
+        (place.row < place.column ? above_diagonal : 0U) | (place.row > place.column ? below_diagonal : 0U);
+    if ((sides & side) == 0) continue;
+    (side == above_diagonal ? parsed.above : parsed.below) = place;
+    sides &= ~side;
+  }
+}
+
 /// What a grammar asks for at each line, known at compile time: where nothing is asked for, nothing is spent.
 template <bool Separated, bool Weighted, bool Triangle>
 parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edges, float* weights) {
@@ -135,8 +155,7 @@ parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edg
   float unused = 0;
   auto* next_weight = grammar.stores_weights() ? weights : &unused;
   std::ptrdiff_t const weight_step = grammar.stores_weights() ? 1 : 0;  // a branch at each line would cost 2 %
-  std::optional<entry_place> above;
-  std::optional<entry_place> below;
+  unsigned sides = 0;
   std::uint64_t highest = 0;
   auto* next_edge = edges;
   while (at != end) {
@@ -174,8 +193,11 @@ parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edg
     }
     ++at;
     if constexpr (Triangle) {
-      if (source < target && !above) above = entry_place{parsed.lines, source, target};
-      if (source > target && !below) below = entry_place{parsed.lines, source, target};
+      if (source < target) {
+        sides |= above_diagonal;
+      } else if (source != target) {
+        sides |= below_diagonal;
+      }
     }
     source -= first;
     target -= first;
@@ -188,8 +210,7 @@ parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edg
   }
   parsed.edges = static_cast<std::size_t>(next_edge - edges);
   parsed.highest = static_cast<std::uint32_t>(highest);
-  parsed.above = above;
-  parsed.below = below;
+  if (Triangle && !parsed.fault) find_sides(grammar, text, sides, parsed);
   return parsed;
 }
 
