@@ -51,7 +51,7 @@ class search_owner : public graph_owner<Arrays> {
     this->arrays_->each_found([&](std::uint64_t search, auto const& found) {
       std::uint32_t const source = sources_.all()[search];
       last = verify(source, found);
-      if (!last.ok) last.message = "from vertex " + id_text(source) + ": " + last.message;
+      last.message = "from vertex " + (last.ok ? id_text(source) : std::to_string(source)) + ": " + last.message;
       return last.ok;
     });
     if (last.ok && sources_.count() != 1)

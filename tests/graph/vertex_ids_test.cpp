@@ -51,6 +51,8 @@ TEST(vertex_ids, are_those_of_the_file_in_each_format) {
       auto const [said, written] = files.results(entry, {{"graph", graph}, {"source", "1"}});
       EXPECT_EQ(said.substr(0, 34), "from vertex 1: 3 vertices reached,") << graph;
       EXPECT_EQ(written, (lines{"1\t0\t1", "2\t1\t1", "3\t2\t2"})) << graph;
+      auto const verdict = run_owner(files.side, entry, {{"graph", graph}, {"source", "1"}})->verify();
+      EXPECT_EQ(verdict.message.substr(0, 36), "from vertex 1: 3 of 3 vertices reach") << graph;
     }
   }
   auto const [said, written] = files.results(bfs_entry(), {{"graph", files.zero}, {"source", "1"}});
@@ -88,13 +90,22 @@ TEST(vertex_ids, are_those_of_the_file_in_results_of_all_vertices) {
   EXPECT_EQ(files.results(components_entry(), graph).second, (lines{"1\t1", "2\t1", "3\t1"}));
   EXPECT_EQ(files.results(kcore_entry(), graph).second, (lines{"1\t1", "2\t1", "3\t1"}));
   auto const triangle = files.folder.write("triangle.gr", "p sp 4 3\na 2 3 1\na 3 4 1\na 4 2 1\n");
-  EXPECT_EQ(files.results(triangles_entry(), {{"graph", triangle}}).second,
-            (lines{"1\t0", "2\t1", "3\t1", "4\t1"}));
+  EXPECT_EQ(files.results(triangles_entry(), {{"graph", triangle}}).second, (lines{"1\t0", "2\t1", "3\t1", "4\t1"}));
   EXPECT_TRUE(files.results(pagerank_entry(), graph).second.front().starts_with("1\t"));
   auto const said = run_owner(files.side, pagerank_entry(), graph)->write();
   EXPECT_NE(said.at(2).find("vertex 3"), std::string::npos) << said.at(2);
   auto const parts = run_owner(files.side, components_entry(), graph)->write();
   EXPECT_NE(parts.back().find("3 vertices, the lowest is 1"), std::string::npos) << parts.back();
+}
+
+TEST(vertex_ids, of_wrong_results_count_from_0_and_say_so) {
+  one_based files;
+  auto const task = run_owner(files.side, components_entry(), {{"graph", files.matrix}});
+  std::uint32_t const wrong = 2;
+  for (auto const& each : task->arrays()) {
+    if (each.array.name == "label") executor_of(files.side).write(each.memory, &wrong, sizeof wrong);
+  }
+  EXPECT_TRUE(task->verify().message.ends_with("(vertices counted from 0)")) << task->verify().message;
 }
 
 TEST(vertex_ids, of_errors_are_those_of_the_file) {
