@@ -16,6 +16,11 @@ graph_input::graph_input(std::string_view task, option_values const& values, wei
   if (chosen > 1) refuse(": graph, kronecker, uniform and grid exclude each other: give one of them");
   if (values.given("seed") && !is_random())
     refuse(": seed is for a graph that is drawn at random: give kronecker or uniform with it");
+  if (!generated_by().empty() && values.choice("undirected") == "yes")
+    refuse(": undirected is for an edge list in a file: a generated graph has each edge both ways");
+  if (wanted == weights::needed && values.has("weights") && values.choice("weights") == "unit" &&
+      (values.given("max_weight") || values.given("weight_seed")))
+    refuse(": weights=unit draws none: leave out max_weight and weight_seed");
 }
 
 std::string_view graph_input::generated_by() const {
@@ -35,10 +40,18 @@ std::vector<std::filesystem::path> graph_input::files() const {
 }
 
 csr graph_input::load() {
-  csr made = load_graph(files().front().string(), {.symmetric = symmetric_});
-  has_weights_ = !made.weights.empty();
-  if (wanted_ == weights::dropped) made.weights = host_array<float>{};  // `{}` would only clear it
-  return made;
+  constexpr file_weights in_file[] = {file_weights::skipped, file_weights::kept,
+                                      file_weights::lengths};  // as enum weights
+  loaded_graph made =
+      read_graph(files().front().string(),
+                 {.symmetric = symmetric_,
+                  .lists = values_->choice("undirected") == "yes" ? list_edges::both_ways : list_edges::one_way,
+                  .weights = in_file[static_cast<int>(wanted_)]});
+  has_weights_ = made.weighted;
+  first_id_ = values_->choice("ids") == "file" ? made.first_id : 0;
+  notes_ = std::move(made.notes);
+  rounded_weights_ = made.rounded_weights;
+  return std::move(made.graph);
 }
 
 graph_extent graph_input::size() {
@@ -83,16 +96,32 @@ csr graph_input::generate() const {
 csr graph_input::take() {
   csr made = !generated_by().empty() ? generate() : read_.vertices() != 0 ? std::exchange(read_, {}) : load();
   if (wanted_ != weights::needed) return made;
-  if (draws_weights()) {
-    draw(made);
-  } else if (values_->given("max_weight") || values_->given("weight_seed")) {
+  if (makes_weights()) {
+    make_weights(made);
+  } else if (values_->given("weights") || values_->given("max_weight") || values_->given("weight_seed")) {
     throw usage_error(task_ + ": " + files().front().string() +
-                      " has weights: leave out max_weight and weight_seed, which are for drawn ones");
+                      " has weights: leave out weights, max_weight and weight_seed, which are for a graph without");
   }
   return made;
 }
 
-void graph_input::draw(csr& graph) const {
+bool graph_input::draws() const {
+  if (values_->given("weights")) return values_->choice("weights") == "drawn";
+  return !generated_by().empty() || values_->given("max_weight") || values_->given("weight_seed");
+}
+
+std::vector<std::string> graph_input::notes() const {
+  std::vector<std::string> all = notes_;
+  if (!makes_weights()) return all;
+  std::string const of = generated_by().empty() ? files().front().string() + " has no weights" : "no weights";
+  all.push_back(draws() ? of + ": drawn, whole numbers from 1 to " + values_->spelling("max_weight") +
+                              " (weight_seed=" + values_->spelling("weight_seed") + ")"
+                        : of + ": each edge weighs 1 (weights=drawn draws them)");
+  return all;
+}
+
+void graph_input::make_weights(csr& graph) const {
+  if (!draws()) return graph.weights.assign(graph.edges(), 1.0F);
   draw_weights(graph, static_cast<std::uint64_t>(values_->integer("weight_seed")),
                static_cast<std::uint32_t>(values_->integer("max_weight")));
 }

@@ -20,7 +20,12 @@ namespace lull {
 /// The rows with which each task over a graph lets its user choose one.
 inline constexpr option graph_options[] = {
     {"graph", option_kind::path, "", "",
-     "file with the edges: .el, .wel, .mtx or .gr, each also with .gz; default: the packages of Debian 12"},
+     "file with the edges: .el or .wel (a list, source target [weight] a line; # or % comments; a blank, tab, comma or "
+     "semicolon between), .mtx (Matrix Market), .gr (DIMACS), .graph (METIS); others by content; each also gzip; "
+     "default: the packages of Debian 12"},
+    {"undirected", option_kind::choice, "no", "no|yes", "take each edge of a list (.el, .wel) both ways"},
+    {"ids", option_kind::choice, "file", "file|zero",
+     "numbers of vertices in options, sources and results: the file's (.mtx, .gr and .graph count from 1), or from 0"},
     {"kronecker", option_kind::integer, "", "[1, 27]", "generate a Kronecker graph of 2^SCALE vertices instead"},
     {"uniform", option_kind::integer, "", "[1, 27]", "generate a uniform graph of 2^SCALE vertices instead"},
     {"grid", option_kind::integer, "", "[2, 16384]", "generate a grid of SIDE x SIDE vertices instead"},
@@ -29,8 +34,10 @@ inline constexpr option graph_options[] = {
 
 /// … and what a graph without weights gets, by a task that needs some.
 inline constexpr option weight_options[] = {
-    {"max_weight", option_kind::integer, "255", "[1, 16777216]",
-     "greatest weight that is drawn for a graph without weights; the least is 1"},
+    {"weights", option_kind::choice, "", "unit|drawn",
+     "weights of a graph without any: 1 each, or drawn; default: unit for a file, drawn for a generated graph or with "
+     "max_weight or weight_seed"},
+    {"max_weight", option_kind::integer, "255", "[1, 16777216]", "greatest weight that is drawn; the least is 1"},
     {"weight_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn weights"},
 };
 
@@ -49,7 +56,7 @@ class graph_input {
   enum class weights {
     dropped,
     kept,
-    needed  // drawn where there are none, as weight_options say
+    needed  // 1 each or drawn where there are none, as weight_options say
   };
 
   /// `values` must outlive it. Throws usage_error, in the task's name, if the options exclude each other.
@@ -62,13 +69,22 @@ class graph_input {
   std::uint64_t held_bytes() const noexcept { return read_.size_bytes(); }
 
   /// The graph: what `size` read, or read or generated now. Throws as `size` does, limit_error, std::bad_alloc;
-  /// usage_error where options would draw weights that the file has.
+  /// usage_error where options would give weights to a file that has its own.
   csr take();
 
-  /// Whether the graph's weights are drawn; known after `size` or `take`.
-  bool draws_weights() const noexcept { return wanted_ == weights::needed && !has_weights_; }
-  /// Gives the graph the weights that `take` drew for it, again.
-  void draw(csr& graph) const;
+  /// Whether `take` makes the graph's weights; known after `size` or `take`.
+  bool makes_weights() const noexcept { return wanted_ == weights::needed && !has_weights_; }
+  /// Gives the graph the weights that `take` made for it, again.
+  void make_weights(csr& graph) const;
+
+  /// The number of a vertex as the user knows it, and what vertex 0 is called; known after `size` or `take`.
+  std::uint64_t id_of(std::uint64_t vertex) const noexcept { return vertex + first_id_; }
+  std::uint32_t first_id() const noexcept { return first_id_; }
+
+  /// What the user has to know of the graph: how its file was read, where its weights come from. After `take`.
+  std::vector<std::string> notes() const;
+  /// Whole weights of the file that are not exact, because no float equals them.
+  std::uint64_t rounded_weights() const noexcept { return rounded_weights_; }
 
   /// For std::bad_alloc, wherever the task meets it.
   limit_error too_large() const;
@@ -93,6 +109,7 @@ class graph_input {
  private:
   csr load();
   csr generate() const;
+  bool draws() const;
   bool is_random() const { return values_->given("kronecker") || values_->given("uniform"); }
 
   std::string task_;
@@ -100,6 +117,9 @@ class graph_input {
   weights wanted_;
   symmetric_entries symmetric_;
   csr read_;
+  std::vector<std::string> notes_;  // of the file
+  std::uint64_t rounded_weights_ = 0;
+  std::uint32_t first_id_ = 0;
   bool has_weights_ = false;  // of its own
 };
 

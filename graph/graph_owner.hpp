@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <lull/graph/graph_input.hpp>
 #include <lull/host/task/array_owner.hpp>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,6 +24,19 @@ class graph_owner : public array_owner<Arrays> {
   }
   std::vector<std::filesystem::path> inputs() const override { return input_.files(); }
 
+  std::vector<std::string> write() final {
+    std::vector<std::string> lines = write_results();
+    for (std::string& note : input_.notes()) lines.push_back(std::move(note));
+    return lines;
+  }
+  verification verify() final {
+    verification made = judge();
+    bool const names_vertex = made.message.find("vertex ") != std::string::npos;
+    if (!made.ok && names_vertex && input_.first_id() != 0)
+      made.message += " (vertices counted from 0)";  // as verifiers do
+    return made;
+  }
+
  protected:
   graph_owner(std::string_view name, option_values const& values,
               graph_input::weights weights = graph_input::weights::dropped,
@@ -33,6 +47,9 @@ class graph_owner : public array_owner<Arrays> {
   csr graph_;
 
  private:
+  /// What task_owner says of `verify`, and of `write`, which adds what the user has to know of the graph.
+  virtual verification judge() = 0;
+  virtual std::vector<std::string> write_results() = 0;
   /// Returns the arrays for a graph, of which it may take the weights.
   virtual Arrays fill(executor& executor, csr& graph) = 0;
 

@@ -38,15 +38,15 @@ void list_vertices(std::vector<std::string>& lines, std::string heading, std::ve
   }
 }
 
-/// Where the option `out` names a file: writes a line for each vertex there, its number, a tab and text(value), and
-/// adds a line that says so, which begins with `what`.
+/// Where the option `out` names a file: writes a line for each vertex there, its number from `first_id` on, a tab and
+/// text(value), and adds a line that says so, which begins with `what`.
 template <class Value>
-void write_values(option_values const& values, std::vector<Value> const& of_vertices, auto const& text,
-                  std::string const& what, std::vector<std::string>& lines) {
+void write_values(option_values const& values, std::vector<Value> const& of_vertices, std::uint64_t first_id,
+                  auto const& text, std::string const& what, std::vector<std::string>& lines) {
   if (!values.has("out")) return;
   atomic_file file{values.path("out")};
   for (std::size_t vertex = 0; vertex < of_vertices.size(); ++vertex)
-    file.write(std::to_string(vertex) + '\t' + text(of_vertices[vertex]) + '\n');
+    file.write(std::to_string(vertex + first_id) + '\t' + text(of_vertices[vertex]) + '\n');
   file.commit();
   lines.push_back(what + ": " + values.path("out").string());
 }

@@ -51,7 +51,7 @@ class search_owner : public graph_owner<Arrays> {
     this->arrays_->each_found([&](std::uint64_t search, auto const& found) {
       std::uint32_t const source = sources_.all()[search];
       last = verify(source, found);
-      if (!last.ok) last.message = "from vertex " + std::to_string(source) + ": " + last.message;
+      last.message = "from vertex " + (last.ok ? id_text(source) : std::to_string(source)) + ": " + last.message;
       return last.ok;
     });
     if (last.ok && sources_.count() != 1)
@@ -66,16 +66,18 @@ class search_owner : public graph_owner<Arrays> {
     atomic_file file{this->values_.path("out")};
     std::string line;
     this->arrays_->each_found([&](std::uint64_t search, auto const& found) {
-      std::string const first = sources_.is_list() ? std::to_string(sources_.all()[search]) + '\t' : "";
+      std::string const first = sources_.is_list() ? id_text(sources_.all()[search]) + '\t' : "";
       for (std::size_t vertex = 0; vertex < found.size(); ++vertex) {
         line = first;
-        file.write(line.append(std::to_string(vertex)).append(1, '\t').append(text(found[vertex])).append(1, '\n'));
+        file.write(line.append(id_text(vertex)).append(1, '\t').append(text(found[vertex])).append(1, '\n'));
       }
       return true;
     });
     file.commit();
     lines.push_back(what + ": " + this->values_.path("out").string());
   }
+
+  std::string id_text(std::uint64_t vertex) const { return std::to_string(this->input_.id_of(vertex)); }
 
   search_sources sources_;
 

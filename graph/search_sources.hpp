@@ -17,7 +17,7 @@ namespace lull {
 /// The rows with which each task that searches a graph lets its user choose where from.
 inline constexpr option search_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]",
-     "vertex to search from; default: the lowest that an edge leaves"},
+     "vertex to search from, numbered as ids says; default: the lowest that an edge leaves"},
     {"sources", option_kind::path, "", "", "file with vertices to search from, one id a line"},
 };
 
@@ -27,10 +27,11 @@ class search_sources {
   /// `values` must outlive it. Throws usage_error, in the task's name, if the options exclude each other.
   search_sources(std::string_view task, option_values const& values);
 
-  /// Reads them, once, where the options name any. Throws usage_error or input_error for one that is no vertex.
-  void find(std::uint64_t vertices);
+  /// Reads them, once, where the options name any; `first_id` is what they call vertex 0. Throws usage_error or
+  /// input_error for one that is no vertex.
+  void find(std::uint64_t vertices, std::uint32_t first_id);
   /// … or takes the default: the lowest vertex that an edge leaves; where there is none, vertex 0.
-  void find_in(csr const& out);
+  void find_in(csr const& out, std::uint32_t first_id);
   /// … or takes these, at least one, each a vertex.
   void take(std::vector<std::uint32_t> chosen) noexcept { sources_ = std::move(chosen); }
 
@@ -39,7 +40,7 @@ class search_sources {
   std::span<std::uint32_t const> all() const noexcept { return sources_; }
   /// Whether they are of a list, so that each line of the results names its source.
   bool is_list() const { return values_->has("sources"); }
-  /// As a summary begins: `from vertex 3`, `from 5 vertices`.
+  /// As a summary begins: `from vertex 3`, in the user's numbers, `from 5 vertices`.
   std::string text() const;
   /// The files of a task's other inputs, and after them the list.
   std::vector<std::filesystem::path> files_after(std::vector<std::filesystem::path> others) const;
@@ -48,6 +49,7 @@ class search_sources {
   std::string task_;
   option_values const* values_;
   std::vector<std::uint32_t> sources_;
+  std::uint32_t first_id_ = 0;
 };
 
 }  // namespace lull

@@ -18,7 +18,7 @@ namespace {
 using std::filesystem::path;
 
 constexpr option own_options[] = {
-    {"source", option_kind::integer, "", "[0, 4294967294]", "the only vertex whose paths count"},
+    {"source", option_kind::integer, "", "[0, 4294967294]", "the only vertex whose paths count, numbered as ids says"},
     {"sources", option_kind::path, "", "", "file with the vertices whose paths count, one id a line"},
     {"samples", option_kind::integer, "4", "[1, 4294967295]",
      "how many sources to draw, of the vertices that an edge leaves; all of them where they are fewer"},
@@ -47,7 +47,7 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
 
   std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
 
-  verification verify() override {
+  verification judge() override {
     betweenness_progress const end = arrays_.value().progress();
     if (end.phase != betweenness_phase::end) {
       return {false, "the run has not ended: " + std::to_string(end.source) + " of " +
@@ -56,13 +56,13 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
     return verify_betweenness(graph_, sources_.all(), arrays_->totals());
   }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     std::vector<double> const totals = arrays_.value().totals();
     auto const highest = std::max_element(totals.begin(), totals.end());
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(arrays_->progress().reached) +
                                    " vertices reached; the highest is " + text_of(*highest) + ", of vertex " +
-                                   std::to_string(highest - totals.begin())};
-    write_values(values_, totals, text_of, "centralities", lines);
+                                   std::to_string(input_.id_of(static_cast<std::uint64_t>(highest - totals.begin())))};
+    write_values(values_, totals, input_.first_id(), text_of, "centralities", lines);
     return lines;
   }
 
@@ -79,7 +79,7 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
   /// A graph in a file is read, so that its size is known; a list of sources, too.
   memory_need need(executor_kind kind) override {
     graph_extent const size = input_.size();
-    sources_.find(size.vertices);
+    sources_.find(size.vertices, input_.first_id());
     std::uint64_t const count = draws() ? std::min(samples(), size.vertices) : sources_.count();
     std::uint64_t const machine_bytes = betweenness_arrays<betweenness>::bytes(size, count);
     memory_need made =
@@ -89,7 +89,7 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
   }
 
   betweenness_arrays<betweenness> fill(executor& executor, csr& graph) override {
-    sources_.find(graph.vertices());
+    sources_.find(graph.vertices(), input_.first_id());
     if (draws())
       sources_.take(sample_sources(graph, samples(), static_cast<std::uint64_t>(values_.integer("sample_seed"))));
     return {executor, graph, sources_.all()};

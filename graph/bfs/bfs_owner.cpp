@@ -62,19 +62,20 @@ class bfs_owner final : public search_owner<bfs_searches> {
       throw usage_error("bfs: at_once is for several searches: give their sources");
   }
 
-  verification verify() override {
+  verification judge() override {
     return verify_each(
         [&](std::uint32_t source, std::vector<bfs_found> const& found) { return verify_bfs(graph_, source, found); });
   }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     search_total const all = total();
     bfs_summary const end = arrays_->summary();
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(all.reached) + " vertices reached, depth " +
                                    std::to_string(all.farthest) + ", " + std::to_string(all.edges) +
                                    " edges traversed; levels: " + std::to_string(end.pushed) + " pushed, " +
                                    std::to_string(end.pulled) + " pulled"};
-    write_each("depths and parents", text_of, lines);
+    write_each(
+        "depths and parents", [this](bfs_found const& found) { return text_of(found); }, lines);
     return lines;
   }
 
@@ -92,7 +93,7 @@ class bfs_owner final : public search_owner<bfs_searches> {
   /// A graph in a file is read, so that its size is known; a list of sources, too.
   memory_need need(executor_kind kind) override {
     graph_extent const size = input_.size();
-    sources_.find(size.vertices);
+    sources_.find(size.vertices, input_.first_id());
     std::uint64_t const searches = sources_.count();
     std::uint64_t const machine_bytes = at_once(values_) ? bfs_together_arrays<bfs_together>::bytes(size, searches)
                                                          : bfs_arrays<bfs>::bytes(size, searches);
@@ -105,15 +106,15 @@ class bfs_owner final : public search_owner<bfs_searches> {
   }
 
   bfs_searches fill(executor& executor, csr& graph) override {
-    sources_.find_in(graph);
+    sources_.find_in(graph, input_.first_id());
     if (!at_once(values_)) return bfs_arrays<bfs>{executor, graph, sources_.all()};
     auto const width = static_cast<std::uint32_t>(values_.integer("at_once"));
     return bfs_together_arrays<bfs_together>{executor, graph, sources_.all(), width};
   }
 
-  static std::string text_of(bfs_found const& found) {
+  std::string text_of(bfs_found const& found) const {
     if (found.depth == bfs_found::none) return "-1\t-1";
-    return std::to_string(found.depth) + '\t' + std::to_string(found.parent);
+    return std::to_string(found.depth) + '\t' + id_text(found.parent);
   }
 };
 

@@ -28,8 +28,8 @@ class bfs_verifier {
     for (std::uint32_t vertex = 0; vertex < found_.size(); ++vertex) {
       if (auto const fault = fault_of_parent(vertex)) return {false, *fault};
     }
-    return {true, "from vertex " + std::to_string(source_) + ": " + std::to_string(reached_) + " of " +
-                      std::to_string(found_.size()) + " vertices reached, depth " + std::to_string(depth_)};
+    return {true, std::to_string(reached_) + " of " + std::to_string(found_.size()) + " vertices reached, depth " +
+                      std::to_string(depth_)};
   }
 
  private:

@@ -52,13 +52,13 @@ class components_owner final : public graph_owner<components_arrays<components>>
  public:
   explicit components_owner(option_values const& values) : graph_owner("components", values) {}
 
-  verification verify() override {
+  verification judge() override {
     if (arrays_.value().progress().pass != components_pass::over) return {false, "the run is not over"};
     std::vector<std::uint32_t> const labels = arrays_->labels();
     return verify_components(graph_, labels, component_sizes{labels}.count());
   }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     std::vector<std::uint32_t> const labels = arrays_.value().labels();
     component_sizes const sizes{labels};
     std::vector<std::uint32_t> const first = sizes.largest(std::max<std::size_t>(1, top()));
@@ -66,10 +66,11 @@ class components_owner final : public graph_owner<components_arrays<components>>
                                    ", the largest of " + std::to_string(sizes.of(first.front())) + " of " +
                                    of_vertices(labels.size())};
     write_values(
-        values_, labels, [](std::uint32_t label) { return std::to_string(label); }, "labels", lines);
+        values_, labels, input_.first_id(), [this](std::uint32_t label) { return std::to_string(input_.id_of(label)); },
+        "labels", lines);
     if (top() == 0) return lines;
     list_vertices(lines, "largest components:", first, [&](std::uint32_t label) {
-      return of_vertices(sizes.of(label)) + ", the lowest is " + std::to_string(label);
+      return of_vertices(sizes.of(label)) + ", the lowest is " + std::to_string(input_.id_of(label));
     });
     return lines;
   }

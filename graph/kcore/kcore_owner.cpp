@@ -25,7 +25,7 @@ class kcore_owner final : public graph_owner<kcore_arrays<kcore>> {
   explicit kcore_owner(option_values const& values)
       : graph_owner("kcore", values, graph_input::weights::dropped, symmetric_entries::once) {}
 
-  verification verify() override {
+  verification judge() override {
     kcore_progress const end = arrays_.value().progress();
     if (end.phase != kcore_phase::end) {
       return {false, "the run has not ended: it is at core number " + std::to_string(end.level)};
@@ -33,7 +33,7 @@ class kcore_owner final : public graph_owner<kcore_arrays<kcore>> {
     return verify_kcore(graph_, arrays_->cores());
   }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     std::vector<std::uint32_t> const cores = arrays_.value().cores();
     kcore_progress const end = arrays_->progress();
     std::vector<std::string> lines{"largest core number (degeneracy): " + std::to_string(end.level) + ", of " +
@@ -43,7 +43,8 @@ class kcore_owner final : public graph_owner<kcore_arrays<kcore>> {
                                    counted(end.levels, "core number", "core numbers") + " above 0, found in " +
                                        counted(end.waves, "wave", "waves")};
     write_values(
-        values_, cores, [](std::uint32_t core) { return std::to_string(core); }, "core numbers", lines);
+        values_, cores, input_.first_id(), [](std::uint32_t core) { return std::to_string(core); }, "core numbers",
+        lines);
     return lines;
   }
 

@@ -5,6 +5,7 @@
 #include <lull/graph/load/load.hpp>
 #include <lull/graph/load/load_header.hpp>
 #include <lull/graph/load/load_lines.hpp>
+#include <lull/graph/load/load_metis.hpp>
 #include <lull/graph/parallel.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/host_memory.hpp>
@@ -12,7 +13,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace lull {
 namespace {
@@ -21,13 +24,13 @@ using namespace detail;
 
 /// Edges that so many entries give at least: those of a symmetric matrix count twice, but for its diagonal.
 std::uint64_t min_edges(graph_header const& header, std::uint64_t entries) {
-  if (header.mirrored == mirror::none) return entries;
+  if (header.mirrored == mirror::none || !header.declares) return entries;
   return 2 * entries - std::min(entries, header.vertices);
 }
 
 /// What make_csr takes, the list that it is given included; see there.
 std::uint64_t graph_bytes(graph_header const& header, std::uint64_t vertices, std::uint64_t entries) {
-  return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.weighted ? 18 : 10);
+  return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.stores_weights() ? 18 : 10);
 }
 
 /// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages.
@@ -76,11 +79,11 @@ class body_reader {
     std::shared_ptr<edge_room> room;
     while (auto* const piece = take(text)) {
       if (!room || room->filled + edge_room::edges_at_once > edge_room::size)
-        room = std::make_shared<edge_room>(grammar_.weighted);
+        room = std::make_shared<edge_room>(grammar_.stores_weights());
       piece->room = room;
       piece->first = room->filled;
       auto parsed = parse_lines(grammar_, text.text(), room->edges.data() + room->filled,
-                                grammar_.weighted ? room->weights.data() + room->filled : nullptr);
+                                grammar_.stores_weights() ? room->weights.data() + room->filled : nullptr);
       room->filled += parsed.edges;
       std::scoped_lock const guard{lock_};
       entries_ += parsed.edges;
@@ -114,27 +117,60 @@ class body_reader {
   bool stop_ = false;
 };
 
-/// How many edges the pieces have, if none has a fault and there are as many as there should be.
-std::uint64_t count(std::string const& path, graph_header const& header, std::uint64_t max_entries,
-                    std::deque<piece> const& pieces, std::uint64_t& vertices) {
+/// What the pieces have together.
+struct pieces_found {
   std::uint64_t entries = 0;
+  std::optional<entry_place> below;
+  std::optional<entry_place> above;
+  std::optional<rounded_weight> rounded;
+  std::uint64_t rounded_weights = 0;
+};
+
+/// Takes the first of these that a piece has, with its line in the file.
+template <class Found>
+void take_first(std::optional<Found>& first, std::optional<Found> const& of_piece, std::uint64_t lines_before) {
+  if (first || !of_piece) return;
+  first = of_piece;
+  first->line += lines_before;
+}
+
+void check_triangle(std::string const& path, pieces_found const& found) {
+  if (!found.above || !found.below) return;
+  bool const above = found.above->line > found.below->line;
+  entry_place const& later = above ? *found.above : *found.below;
+  throw input_error(path, later.line,
+                    "entry (" + std::to_string(later.row) + ", " + std::to_string(later.column) + ") is " +
+                        (above ? "above" : "below") + " the diagonal, but the one of line " +
+                        std::to_string((above ? found.below : found.above)->line) +
+                        " is on its other side: a symmetric matrix is given by one triangle");
+}
+
+/// What the pieces have, if none has a fault and there are as many edges as there should be.
+pieces_found count(std::string const& path, graph_header const& header, std::uint64_t max_entries,
+                   std::deque<piece> const& pieces, std::uint64_t& vertices) {
+  pieces_found found;
   auto line = header.lines;
   for (auto const& [parsed, room, first] : pieces) {
     if (parsed.fault)
       throw input_error(path, parsed.fault->line == 0 ? 0 : line + parsed.fault->line, parsed.fault->message);
+    take_first(found.below, parsed.below, line);
+    take_first(found.above, parsed.above, line);
+    take_first(found.rounded, parsed.rounded, line);
+    found.rounded_weights += parsed.rounded_weights;
     line += parsed.lines;
-    entries += parsed.edges;
+    found.entries += parsed.edges;
     if (parsed.edges != 0) vertices = std::max(vertices, parsed.highest + std::uint64_t{1});
   }
-  if (header.declares && entries != header.entries) {
+  if (header.declares && found.entries != header.entries) {
     throw input_error(path, header.line,
                       "declares " + std::to_string(header.entries) + " entries, but the file holds " +
-                          (entries > header.entries ? "more" : std::to_string(entries)));
+                          (found.entries > header.entries ? "more" : std::to_string(found.entries)));
   }
-  if (entries > max_entries)
+  if (found.entries > max_entries)
     throw input_error(path, 0, "holds more edges than the limit max_edges = " + std::to_string(max_entries));
-  if (entries == 0) throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
-  return entries;
+  if (found.entries == 0) throw input_error(path, 0, line == 0 ? "is empty" : "holds no edges");
+  check_triangle(path, found);
+  return found;
 }
 
 /// Gives the edges of each piece once.
@@ -151,33 +187,73 @@ edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
   return supply;
 }
 
-csr load(std::string const& path, load_options const& options) {
-  auto const [format, packing] = kind_of(path);
+/// What the text is, by the file's name and the first block of the text.
+text_format format_of(std::string const& path, text_source& source, load_options const& options,
+                      std::vector<std::string>& notes) {
+  text_block start;
+  if (!source.next(start)) start.size = 0;
+  source.unread(start.text());
+  text_format made = format_of_text(format_of_name(path), start.text());
+  if (!made.taken.empty()) notes.push_back(path + " is read as " + made.taken);
+  bool const list = made.format == graph_format::edge_list || made.format == graph_format::weighted_edge_list;
+  if (list && is_konect_undirected(start.text()) && options.lists == list_edges::one_way &&
+      options.symmetric == symmetric_entries::both_ways)
+    notes.push_back(path +
+                    " says on its first line that edges have no direction (`sym`), but each is taken one way: "
+                    "undirected=yes takes both");
+  return made;
+}
+
+void note_rounded(std::string const& path, std::uint64_t count, std::optional<rounded_weight> const& first,
+                  loaded_graph& made) {
+  if (!first) return;
+  made.rounded_weights = count;
+  std::string const taken = std::to_string(static_cast<std::int64_t>(std::clamp(first->taken, -0x1p62F, 0x1p62F)));
+  made.notes.push_back(path + ": " + (count == 1 ? "a whole weight is" : std::to_string(count) + " whole weights are") +
+                       " not exact, because weights are floats: line " + std::to_string(first->line) + " says " +
+                       first->text + ", taken as " + taken);
+}
+
+loaded_graph load(std::string const& path, load_options const& options) {
   auto const threads = set_up_threads(options.threads);
   file_memory const memory{path, "take a smaller graph, or a computer with more memory", options.memory};
+  loaded_graph made;
   graph_header header;
   std::deque<piece> pieces;
   std::uint64_t max_entries = 0;
   try {
-    text_source source{path, packing, options.max_bytes};
+    text_source source{path, options.max_bytes};
+    text_format const format = format_of(path, source, options, made.notes);
     header = read_header(path, format, source, options);
-    max_entries = header.declares ? header.entries : options.max_edges;
+    made.first_id = static_cast<std::uint32_t>(header.grammar.first_id);
+    made.weighted = header.grammar.weights != weight_column::none;
+    bool const twice = header.mirrored != mirror::none;
+    max_entries = header.declares ? header.entries : options.max_edges / (twice ? 2 : 1);
     std::uint64_t const entries = header.declares ? header.entries : source.expect("\n");
     memory.require(graph_bytes(header, header.vertices, entries));
+    if (format.format == graph_format::metis) {
+      metis_edges read = read_metis_edges(path, source, header);
+      note_rounded(path, read.rounded_weights, read.rounded, made);
+      auto const vertices = std::max(options.vertices, header.vertices);
+      made.graph = make_csr(std::move(read.edges), static_cast<std::uint32_t>(vertices), mirror::none, threads);
+      return made;
+    }
     pieces = body_reader{source, header, max_entries, memory}.read(threads);
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   }
   auto vertices = std::max(options.vertices, header.vertices);
-  auto const entries = count(path, header, max_entries, pieces, vertices);
-  memory.require(graph_bytes(header, vertices, entries));
-  return make_csr(supply_of(pieces, header.grammar.weighted), static_cast<std::uint32_t>(vertices), header.mirrored,
-                  threads);
+  pieces_found const found = count(path, header, max_entries, pieces, vertices);
+  note_rounded(path, found.rounded_weights, found.rounded, made);
+  memory.require(graph_bytes(header, vertices, found.entries));
+  made.graph = make_csr(supply_of(pieces, header.grammar.stores_weights()), static_cast<std::uint32_t>(vertices),
+                        header.mirrored, threads);
+  return made;
 }
 
 }  // namespace
 
-csr load_graph(std::string const& path, load_options const& options) {
+loaded_graph read_graph(std::string const& path, load_options const& options) {
   if (options.vertices > std::min(options.max_vertices, max_csr_vertices))
     throw usage_error("load_options: vertices = " + std::to_string(options.vertices) +
                       " is over max_vertices, or over " + std::to_string(max_csr_vertices));
@@ -187,5 +263,7 @@ csr load_graph(std::string const& path, load_options const& options) {
     throw limit_error(path + ": not enough memory for this graph on this computer");
   }
 }
+
+csr load_graph(std::string const& path, load_options const& options) { return read_graph(path, options).graph; }
 
 }  // namespace lull

@@ -87,8 +87,20 @@ std::string lower(std::string_view word) {
   return small;
 }
 
+weight_column column_of(load_options const& options) {
+  switch (options.weights) {
+    case file_weights::kept:
+      return weight_column::values;
+    case file_weights::lengths:
+      return weight_column::lengths;
+    default:
+      return weight_column::skipped;
+  }
+}
+
 void read_matrix_market(header_lines& lines, graph_header& header, load_options const& options) {
-  std::string const wanted = "`%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric`";
+  std::string const wanted =
+      "`%%MatrixMarket matrix coordinate pattern|real|integer|unsigned-integer general|symmetric`";
   auto const banner = split_words(lines.next_line(wanted));
   if (banner.size() != 5 || banner[0] != "%%MatrixMarket" || lower(banner[1]) != "matrix") lines.refuse_line(wanted);
   auto const layout = lower(banner[2]);
@@ -96,16 +108,17 @@ void read_matrix_market(header_lines& lines, graph_header& header, load_options 
   auto const symmetry = lower(banner[4]);
   if (layout == "array") lines.refuse("a dense matrix (`array`) is not read as a graph; write it as `coordinate`");
   if (layout != "coordinate") lines.refuse_line(wanted);
-  if (field == "complex") lines.refuse("complex weights are not supported; pattern, real and integer are");
+  if (field == "complex")
+    lines.refuse("complex weights are not supported; pattern, real, integer and unsigned-integer are");
   if (symmetry == "skew-symmetric" || symmetry == "hermitian")
     lines.refuse(symmetry + " matrices are not supported; general and symmetric ones are");
-  if ((field != "pattern" && field != "real" && field != "integer") ||
+  if ((field != "pattern" && field != "real" && field != "integer" && field != "unsigned-integer") ||
       (symmetry != "general" && symmetry != "symmetric")) {
     lines.refuse_line(wanted);
   }
-  header.grammar.comment = '%';
-  header.grammar.weighted = field != "pattern";
-  header.grammar.lower_triangle = symmetry == "symmetric";
+  header.grammar.comments = "%";
+  header.grammar.weights = field == "pattern" ? weight_column::none : column_of(options);
+  header.grammar.one_triangle = symmetry == "symmetric";
   bool const both_ways = symmetry == "symmetric" && options.symmetric == symmetric_entries::both_ways;
   header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
 
@@ -125,45 +138,64 @@ void read_dimacs(header_lines& lines, graph_header& header, load_options const& 
   auto const problem = lines.next(wanted, [](std::string_view word) { return word == "c"; });
   if (problem.size() != 4 || problem[0] != "p" || problem[1] != "sp") lines.refuse_line(wanted);
   header.grammar.arcs = true;
-  header.grammar.weighted = true;
+  header.grammar.weights = column_of(options);
   auto const vertices = count_or_refuse(lines, problem[2], "vertices");
   declare(lines, header, vertices, count_or_refuse(lines, problem[3], "arcs"), options);
 }
 
-}  // namespace
-
-file_kind kind_of(std::string const& path) {
-  std::string_view name = path;
-  auto packing = compression::none;
-  if (name.ends_with(".gz")) {
-    name.remove_suffix(3);
-    packing = compression::gzip;
-  }
-  constexpr std::pair<char const*, graph_format> known[] = {{".el", graph_format::edge_list},
-                                                            {".wel", graph_format::weighted_edge_list},
-                                                            {".mtx", graph_format::matrix_market},
-                                                            {".gr", graph_format::dimacs}};
-  for (auto const& [suffix, format] : known) {
-    if (name.ends_with(suffix)) return {format, packing};
-  }
-  throw input_error(path, 0, "not a graph format by its name: .el, .wel, .mtx and .gr are known, each also with .gz");
+/// `VERTICES EDGES [FORMAT [WEIGHTS]]`: of the format's three digits the last says that edges have weights, the one
+/// before that vertices do, so many each, and the first that they have sizes.
+void read_metis(header_lines& lines, graph_header& header, load_options const& options) {
+  std::string const wanted = "the line `VERTICES EDGES [FORMAT [WEIGHTS]]` of METIS";
+  auto const sizes = lines.next(wanted, [](std::string_view word) { return word[0] == '%'; });
+  if (sizes.size() < 2 || sizes.size() > 4) lines.refuse_line(wanted);
+  std::string const digits =
+      sizes.size() < 3 ? "000"
+                       : std::string(3 - std::min<std::size_t>(3, sizes[2].size()), '0') + std::string{sizes[2]};
+  if (digits.size() != 3 || digits.find_first_not_of("01") != std::string::npos)
+    lines.refuse("the format " + quote(sizes[2]) + " is not of METIS: it has up to three digits, each 0 or 1");
+  auto const weights = sizes.size() < 4 ? 1 : count_or_refuse(lines, sizes[3], "weights");
+  constexpr std::uint64_t max_weights = 1024;
+  if (weights > max_weights) lines.refuse("more than 1024 weights a vertex");
+  auto const vertices = count_or_refuse(lines, sizes[0], "vertices");
+  auto const edges = count_or_refuse(lines, sizes[1], "edges");
+  declare(lines, header, vertices, 2 * std::min(edges, std::uint64_t{1} << 62), options);
+  header.skipped = (digits[0] == '1' ? 1U : 0U) + (digits[1] == '1' ? static_cast<unsigned>(weights) : 0U);
+  header.grammar.comments = "%";
+  header.grammar.weights = digits[2] == '1' ? column_of(options) : weight_column::none;
 }
 
-graph_header read_header(std::string const& path, graph_format format, text_source& source,
+}  // namespace
+
+graph_header read_header(std::string const& path, text_format const& format, text_source& source,
                          load_options const& options) {
   graph_header header;
-  if (format == graph_format::edge_list || format == graph_format::weighted_edge_list) {
-    header.grammar.weighted = format == graph_format::weighted_edge_list;
+  bool const weighted = format.format == graph_format::weighted_edge_list;
+  if (format.format == graph_format::edge_list || weighted) {
+    header.grammar.separator = format.separator;
+    header.grammar.weights = weighted ? column_of(options) : weight_column::none;
     header.grammar.end_id = std::min(options.max_vertices, max_csr_vertices);
     header.grammar.id_limit = "over the limit: max_vertices = " + std::to_string(header.grammar.end_id) +
                               " allows ids up to " + std::to_string(header.grammar.end_id - 1);
+    bool const both_ways = options.lists == list_edges::both_ways && options.symmetric == symmetric_entries::both_ways;
+    header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
     return header;
   }
+  if (options.lists == list_edges::both_ways)
+    throw input_error(path, 0,
+                      "only the edges of a list can be taken as undirected: this format says itself what its "
+                      "edges are");
   header_lines lines{path, source};
-  if (format == graph_format::matrix_market) {
-    read_matrix_market(lines, header, options);
-  } else {
-    read_dimacs(lines, header, options);
+  switch (format.format) {
+    case graph_format::matrix_market:
+      read_matrix_market(lines, header, options);
+      break;
+    case graph_format::dimacs:
+      read_dimacs(lines, header, options);
+      break;
+    default:
+      read_metis(lines, header, options);
+      break;
   }
   lines.finish();
   return header;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <lull/graph/csr/edge_list.hpp>
+#include <lull/graph/load/graph_format.hpp>
 #include <lull/graph/load/load.hpp>
 #include <lull/graph/load/load_lines.hpp>
 #include <lull/host/io/text_source.hpp>
@@ -9,29 +11,20 @@
 
 namespace lull::detail {
 
-enum class graph_format { edge_list, weighted_edge_list, matrix_market, dimacs };
-
-struct file_kind {
-  graph_format format;
-  compression packing;
-};
-
-/// By the end of the name; throws input_error, naming those that are known, for any other.
-file_kind kind_of(std::string const& path);
-
 /// What stands before the edges.
 struct graph_header {
   line_grammar grammar;
   mirror mirrored = mirror::none;
   bool declares = false;  // the two below are known
   std::uint64_t vertices = 0;
-  std::uint64_t entries = 0;
-  std::uint64_t line = 0;   // where they are declared
-  std::uint64_t lines = 0;  // of the header: what `source` gives next is the line after these
+  std::uint64_t entries = 0;  // METIS: of both ways
+  std::uint64_t line = 0;     // where they are declared
+  std::uint64_t lines = 0;    // of the header: what `source` gives next is the line after these
+  unsigned skipped = 0;       // METIS: numbers of a vertex before its edges, size and weights
 };
 
 /// Reads the header, if the format has one, and leaves `source` at the line after it. Throws input_error.
-graph_header read_header(std::string const& path, graph_format format, text_source& source,
+graph_header read_header(std::string const& path, text_format const& format, text_source& source,
                          load_options const& options);
 
 }  // namespace lull::detail

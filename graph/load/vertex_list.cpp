@@ -10,24 +10,25 @@ namespace lull {
 namespace {
 
 /// The vertex of a line that holds one. Throws the fault, as a text.
-std::uint32_t vertex_of(std::vector<std::string_view> const& words, std::uint64_t vertices) {
+std::uint32_t vertex_of(std::vector<std::string_view> const& words, std::uint64_t vertices, std::uint32_t first_id) {
   if (words.size() != 1) throw text_error("one vertex a line: this one has " + std::to_string(words.size()) + " words");
   auto const [number, fault] = detail::read_number(words.front());
   if (!fault.empty()) throw text_error(fault);
-  if (number >= vertices)
-    throw text_error("vertex " + std::to_string(number) + " does not exist: the graph has vertices 0 to " +
-                     std::to_string(vertices - 1));
-  return static_cast<std::uint32_t>(number);
+  if (number < first_id || number - first_id >= vertices)
+    throw text_error("vertex " + std::to_string(number) + " does not exist: the graph has vertices " +
+                     std::to_string(first_id) + " to " + std::to_string(vertices - 1 + first_id));
+  return static_cast<std::uint32_t>(number - first_id);
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> read_vertex_list(std::filesystem::path const& file, std::uint64_t vertices) {
+std::vector<std::uint32_t> read_vertex_list(std::filesystem::path const& file, std::uint64_t vertices,
+                                            std::uint32_t first_id) {
   constexpr std::uint64_t max_bytes = 1ULL << 28;
   std::vector<std::uint32_t> listed;
   std::uint64_t number = 0;  // of the line
   try {
-    text_source text{file.string(), file.extension() == ".gz" ? compression::gzip : compression::none, max_bytes};
+    text_source text{file.string(), max_bytes};
     for (text_block block; text.next(block);) {
       for (std::string_view left = block.text(); !left.empty();) {
         std::string_view const line = left.substr(0, left.find('\n'));
@@ -38,7 +39,7 @@ std::vector<std::uint32_t> read_vertex_list(std::filesystem::path const& file, s
         if (words.empty() || words.front().starts_with('#')) continue;
         if (listed.size() == max_listed_vertices)
           throw text_error("a list can name " + std::to_string(max_listed_vertices) + " vertices at most");
-        listed.push_back(vertex_of(words, vertices));
+        listed.push_back(vertex_of(words, vertices, first_id));
       }
     }
   } catch (text_error const& reason) {

@@ -19,7 +19,8 @@ constexpr option own_options[] = {
     {"tolerance", option_kind::real, "1e-6", "(0, inf)", "stop when a sweep changes the ranks by less than this (L1)"},
     {"sweeps", option_kind::integer, "100", "[1, 1000000000]", "greatest number of sweeps, converged or not"},
     {"out", option_kind::path, "", "", "file for the ranks: vertex, tab, rank a line"},
-    {"names", option_kind::path, "", "", "file with the vertices' names, one a line, vertex 0 first; also .gz"},
+    {"names", option_kind::path, "", "",
+     "file with the vertices' names, one a line, the lowest vertex first; also gzip"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, highest rank first"},
     {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges in a chunk"},
 };
@@ -30,17 +31,20 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
   constexpr std::uint64_t max_bytes = 1ULL << 32;
   std::vector<std::string> names;
   try {
-    auto const packing = file.extension() == ".gz" ? compression::gzip : compression::none;
-    text_source text{file.string(), packing, max_bytes};
+    text_source text{file.string(), max_bytes};
     text_block block;
-    while (names.size() < vertices && text.next(block)) {
+    while (text.next(block)) {
       std::string_view left = block.text();
-      while (!left.empty() && names.size() < vertices) {
+      while (!left.empty()) {
         auto const end = left.find('\n');
         std::string_view line = left.substr(0, end);
         if (line.size() > detail::max_line_bytes)
           throw input_error(file.string(), names.size() + 1, "the line is longer than 64 KiB");
         if (line.ends_with('\r')) line.remove_suffix(1);
+        if (names.size() == vertices)
+          throw input_error(file.string(), names.size() + 1,
+                            "is a name too many: the graph has " + std::to_string(vertices) +
+                                " vertices, and each has a line (no heading)");
         names.emplace_back(line);
         left.remove_prefix(end + 1);
       }
@@ -66,7 +70,7 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
 
   std::uint64_t max_rounds() const override { return 1 + settings_.sweeps; }  // the first sets the ranks
 
-  verification verify() override {
+  verification judge() override {
     pagerank_progress const end = arrays_.value().progress();
     return verify_pagerank(graph_, arrays_->ranks(),
                            {.damping = settings_.damping,
@@ -76,14 +80,15 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
                             .max_chain = max_chain_});
   }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     std::vector<float> const ranks = arrays_.value().ranks();
     std::vector<std::string> lines{sum_up(arrays_->progress())};
     write_values(
-        values_, ranks, [](float rank) { return formatted("%.9g", rank); }, "ranks", lines);
+        values_, ranks, input_.first_id(), [](float rank) { return formatted("%.9g", rank); }, "ranks", lines);
     list_vertices(lines, "highest ranks of " + std::to_string(ranks.size()) + " vertices:",
                   top_vertices(ranks, static_cast<std::size_t>(values_.integer("top"))), [&](std::uint32_t vertex) {
-                    std::string const name = names_.empty() ? "vertex " + std::to_string(vertex) : names_[vertex];
+                    std::string const name =
+                        names_.empty() ? "vertex " + std::to_string(input_.id_of(vertex)) : names_[vertex];
                     return formatted("%.6f  ", ranks[vertex]) + name;
                   });
     return lines;

@@ -27,21 +27,21 @@ class sssp_owner final : public search_owner<sssp_arrays<sssp>> {
  public:
   explicit sssp_owner(option_values const& values) : search_owner("sssp", values, graph_input::weights::needed) {}
 
-  verification verify() override {
+  verification judge() override {
     sssp_summary const end = arrays_.value().summary();
     if (end.too_far) return {false, too_far()};
     return in_host_memory([&] {
-      bool const draws = end.over && input_.draws_weights();
-      if (draws) input_.draw(graph_);
+      bool const made_weights = end.over && input_.makes_weights();
+      if (made_weights) input_.make_weights(graph_);
       verification const made = verify_each([&](std::uint32_t source, std::vector<sssp_found> const& found) {
         return verify_sssp(graph_, kind_, source, found);
       });
-      if (draws) graph_.weights = host_array<float>{};  // `{}` would only clear it
+      if (made_weights) graph_.weights = host_array<float>{};  // `{}` would only clear it
       return made;
     });
   }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     if (arrays_.value().summary().too_far) throw limit_error("sssp: " + too_far());
     search_total const all = total();
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(all.reached) +
@@ -51,7 +51,7 @@ class sssp_owner final : public search_owner<sssp_arrays<sssp>> {
         "distances and parents",
         [this](sssp_found const& found) {
           return text_of_distance(found.distance, kind_) + '\t' +
-                 (found.parent == sssp_found::none ? "-1" : std::to_string(found.parent));
+                 (found.parent == sssp_found::none ? "-1" : id_text(found.parent));
         },
         lines);
     return lines;
@@ -59,18 +59,21 @@ class sssp_owner final : public search_owner<sssp_arrays<sssp>> {
 
   std::vector<task_figure> figures() const override {
     search_total const all = total();
-    return {{"reached", static_cast<double>(all.reached)},
-            {"distance", std::stod(text_of_distance(all.farthest, kind_))},
-            {"edges_traversed", static_cast<double>(all.edges)}};
+    std::vector<task_figure> made{{"reached", static_cast<double>(all.reached)},
+                                  {"distance", std::stod(text_of_distance(all.farthest, kind_))},
+                                  {"edges_traversed", static_cast<double>(all.edges)}};
+    if (input_.rounded_weights() != 0)
+      made.push_back({"rounded_weights", static_cast<double>(input_.rounded_weights())});
+    return made;
   }
 
  private:
   /// A graph in a file is read, so that its size is known; a list of sources, too.
   memory_need need(executor_kind /*kind*/) override {
     graph_extent const size = input_.size();
-    sources_.find(size.vertices);
+    sources_.find(size.vertices, input_.first_id());
     std::uint64_t const weights = size.edges * sizeof(float);
-    std::uint64_t const kept = input_.draws_weights() ? 0 : weights;  // drawn ones are drawn again to verify
+    std::uint64_t const kept = input_.makes_weights() ? 0 : weights;  // those are made again to verify
     std::uint64_t const graph = size.bytes() + kept;
     bool const generated = !input_.generated_by().empty();
     std::uint64_t const making = generated ? size.bytes() / 2 : 0;  // beside what stays; see generate.hpp
@@ -82,10 +85,10 @@ class sssp_owner final : public search_owner<sssp_arrays<sssp>> {
   }
 
   sssp_arrays<sssp> fill(executor& executor, csr& graph) override {
-    kind_ = kind_of(graph);
-    sources_.find_in(graph);
+    kind_ = kind_of_weights(graph);  // a file's were checked as it was read
+    sources_.find_in(graph, input_.first_id());
     double const delta = values_.has("delta") ? values_.real("delta") : near_far_delta(graph);
-    host_array<float> weights = input_.draws_weights() ? std::move(graph.weights) : graph.weights;
+    host_array<float> weights = input_.makes_weights() ? std::move(graph.weights) : graph.weights;
     return {executor, graph, std::move(weights), kind_, sources_.all(), delta};
   }
 
@@ -93,12 +96,6 @@ class sssp_owner final : public search_owner<sssp_arrays<sssp>> {
     return "a vertex is " + std::to_string(sssp_distance::unreached) +
            " or farther from its source, which a distance of 32 bits does not hold: divide the weights, or give one of "
            "them a fraction, so that distances are floats";
-  }
-
-  weight_kind kind_of(csr const& out) const try {
-    return kind_of_weights(out);
-  } catch (usage_error const& fault) {  // of a file: drawn weights have none
-    throw input_error(input_.files().front().string(), 0, fault.what());
   }
 
   weight_kind kind_ = weight_kind::whole;

@@ -35,9 +35,8 @@ class sssp_verifier {
       farthest = std::max(farthest, found_[vertex].distance);
       max_hops = std::max(max_hops, hops_[vertex]);
     }
-    return {{true, "from vertex " + std::to_string(source_) + ": " + std::to_string(reached_) + " of " +
-                       std::to_string(found_.size()) + " vertices reached, distance " + text(farthest) + ", " +
-                       std::to_string(max_hops) + " edges; the nearest by Dijkstra, too"},
+    return {{true, std::to_string(reached_) + " of " + std::to_string(found_.size()) + " vertices reached, distance " +
+                       text(farthest) + ", " + std::to_string(max_hops) + " edges; the nearest by Dijkstra, too"},
             reached_,
             value(farthest),
             max_hops};

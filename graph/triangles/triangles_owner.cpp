@@ -29,16 +29,17 @@ class triangles_owner final : public graph_owner<counting> {
 
   std::uint64_t max_rounds() const override { return arrays_.value().task().rounds(); }
 
-  verification verify() override { return verify_triangles(graph_, arrays_.value().counts(), arrays_->total()); }
+  verification judge() override { return verify_triangles(graph_, arrays_.value().counts(), arrays_->total()); }
 
-  std::vector<std::string> write() override {
+  std::vector<std::string> write_results() override {
     std::vector<std::uint64_t> const counts = arrays_.value().counts();
     std::vector<std::string> lines = sum_up();
     write_values(
-        values_, counts, [](std::uint64_t count) { return std::to_string(count); }, "triangles of each vertex", lines);
+        values_, counts, input_.first_id(), [](std::uint64_t count) { return std::to_string(count); },
+        "triangles of each vertex", lines);
     list_vertices(lines, "vertices in most triangles, of " + std::to_string(counts.size()) + ":",
                   top_vertices(counts, static_cast<std::size_t>(values_.integer("top"))), [&](std::uint32_t vertex) {
-                    return std::to_string(counts[vertex]) + "  vertex " + std::to_string(vertex);
+                    return std::to_string(counts[vertex]) + "  vertex " + std::to_string(input_.id_of(vertex));
                   });
     return lines;
   }

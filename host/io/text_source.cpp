@@ -11,11 +11,29 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace lull {
 namespace {
 
+using namespace std::string_view_literals;
+
 std::string reason(int code) { return std::generic_category().message(code); }
+
+constexpr std::string_view gzip_mark = "\x1f\x8b"sv;
+
+/// Throws for a file that begins as packed ones do that are not read here.
+void refuse_other_packing(std::string_view start) {
+  constexpr std::pair<std::string_view, char const*> known[] = {{"BZh"sv, "bzip2"},
+                                                                {"\xfd"
+                                                                 "7zXZ\0"sv,
+                                                                 "xz"},
+                                                                {"\x28\xb5\x2f\xfd"sv, "zstd"},
+                                                                {"PK\3\4"sv, "zip"}};
+  for (auto const& [mark, name] : known) {
+    if (start.starts_with(mark)) throw text_error(std::string{"is packed with "} + name + ": unpack it, or use gzip");
+  }
+}
 
 }  // namespace
 
@@ -73,8 +91,8 @@ class text_source::file {
   int descriptor_;
 };
 
-/// Reads gzip members (RFC 1952), one after another; anything else after a member is an error, as is a member cut
-/// short.
+/// Reads gzip members (RFC 1952), one after another. After the last there may be zeros, as tapes and disk images pad;
+/// anything else there is an error, as is a member cut short.
 class text_source::inflater {
  public:
   inflater() {
@@ -103,13 +121,16 @@ class text_source::inflater {
         }
       }
       if (!inside_member_) {
+        if (members_ != 0 && skip_padding()) continue;
         inflateReset(&stream_);
         inside_member_ = true;
       }
       auto const result = inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_STREAM_END) {
         inside_member_ = false;
+        ++members_;
       } else if (result != Z_OK) {
+        if (members_ != 0 && stream_.total_in <= gzip_mark.size()) refuse_garbage();
         throw text_error(std::string{"damaged gzip data: "} + (stream_.msg != nullptr ? stream_.msg : "unusable"));
       }
     }
@@ -117,15 +138,35 @@ class text_source::inflater {
   }
 
  private:
+  /// After a member: skips the zeros that are there, or returns false where the next member begins.
+  bool skip_padding() {
+    auto const* const begin = stream_.next_in;
+    auto const* const end = begin + stream_.avail_in;
+    auto const* const other = std::find_if(begin, end, [](Bytef byte) { return byte != 0; });
+    padded_ = padded_ || other != begin;
+    if (other != end && (padded_ || *other != static_cast<Bytef>(gzip_mark.front()))) refuse_garbage();
+    if (other != end) return false;
+    stream_.avail_in = 0;
+    return true;
+  }
+
+  [[noreturn]] static void refuse_garbage() {
+    throw text_error("garbage after the end of the gzip data: neither gzip nor padding with zeros");
+  }
+
   z_stream stream_{};
   std::array<char, 64UL * 1024> packed_;
+  std::uint64_t members_ = 0;  // read to their end
   bool inside_member_ = false;
+  bool padded_ = false;  // zeros follow the last member
 };
 
-text_source::text_source(std::string const& path, compression packing, std::uint64_t max_bytes)
-    : file_(std::make_unique<file>(path)),
-      inflater_(packing == compression::gzip ? std::make_unique<inflater>() : nullptr),
-      bytes_left_(max_bytes) {}
+text_source::text_source(std::string const& path, std::uint64_t max_bytes)
+    : file_(std::make_unique<file>(path)), bytes_left_(max_bytes) {
+  std::string const start = file_->sample(0, 8);
+  refuse_other_packing(start);
+  if (start.starts_with(gzip_mark)) inflater_ = std::make_unique<inflater>();
+}
 
 text_source::~text_source() = default;
 

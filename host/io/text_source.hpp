@@ -27,13 +27,19 @@ struct text_block {
   std::string_view text() const noexcept { return {bytes.data(), size}; }
 };
 
+/// What a file's name says of its packing.
 enum class compression { none, gzip };
 
-/// A file's text from front to back, in blocks of whole lines, decompressed. Not thread-safe.
+/// A file's text from front to back, in blocks of whole lines, decompressed where it is gzip. Its first bytes tell,
+/// whatever its name is. As `gzip -d` does, it ignores zeros after the end of the gzip data. Not thread-safe.
 class text_source {
  public:
-  /// Throws text_error if there is no such regular file, or it cannot be opened.
-  text_source(std::string const& path, compression packing, std::uint64_t max_bytes);
+  /// Throws text_error if there is no such regular file, it cannot be opened, or it is packed otherwise (bzip2, xz,
+  /// zstd, zip).
+  text_source(std::string const& path, std::uint64_t max_bytes);
+  /// The same: what the name says of the packing does not count.
+  text_source(std::string const& path, compression /*by_name*/, std::uint64_t max_bytes)
+      : text_source(path, max_bytes) {}
   ~text_source();
   text_source(text_source const&) = delete;
   text_source& operator=(text_source const&) = delete;

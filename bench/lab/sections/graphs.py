@@ -92,6 +92,7 @@ class graph_task(NamedTuple):
 
 SWEEPS, LONG = "tolerance=1e-30,sweeps=", ("50us", "5ms")
 SEARCHES, AT_ONCE = "sources={folder}/sources.txt", ",at_once=64"
+DRAWN = "weights=drawn"  # where a file has none, too
 TOGETHER = SEARCHES + AT_ONCE
 TASKS = {
     "pagerank": graph_task(
@@ -108,7 +109,7 @@ TASKS = {
     # As many trials as the GAP benchmark suite has of them.
     "components": graph_task(harvest="trials=16", instants="trials=3", resumed="trials=1000"),
     "components_once": graph_task(task="components", sections=("graph_harvest",)),  # short jobs
-    "sssp": graph_task(harvest=SEARCHES),
+    "sssp": graph_task(chunks=DRAWN, harvest=f"{DRAWN},{SEARCHES}", instants=DRAWN, resumed=DRAWN),
     "betweenness": graph_task(harvest="samples=64", instants="samples=1", cut=LONG, resumed="samples=64"),
     "triangles": graph_task(harvest="trials=3", instants="trials=3", cut=LONG),
     "kcore": graph_task(cut=LONG),

@@ -55,7 +55,16 @@ std::vector<malformed> table() {
       {"plus.el", "+1 2\n", 1, "the vertex id `+1` is not a whole number"},
       {"fraction.el", "0 1.0\n", 1, "the vertex id `1.0` is not a whole number"},
       {"hexadecimal.el", "0 0x10\n", 1, "the vertex id `0x10` is not a whole number"},
-      {"comma.el", "0,1\n", 1, "1 columns instead of 2"},
+      {"comma later.el", "0 1\n0,1\n", 2, "1 columns instead of 2"},
+      {"no comma later.el", "0,1\n0 1\n", 2, "1 columns instead of 2"},
+      {"empty column.el", "0,1\n,2\n", 2, "the vertex id is empty"},
+      {"empty last column.el", "0,1\n2,\n", 2, "the vertex id is empty"},
+      {"three commas.el", "0,1\n1,,2\n", 2, "3 columns instead of 2"},
+      {"last comma.el", "0,1,\n", 1, "3 columns instead of 2"},
+      {"decimal comma.wel", "0 1 0,5\n", 1, "2 columns instead of 3"},
+      {"empty weight.wel", "0,1,\n", 1, "the edge from 0 to 1: the weight is empty"},
+      {"heading.el", "from,to\n0,1\n", 1,
+       "the vertex id `from` is not a whole number; if this is a heading, begin it with #"},
       {"largest id.el", "0 268435456\n", 1, "the vertex id 268435456 is over the limit: max_vertices = 268435456"},
       {"32 bits.el", "4294967295 0\n", 1, "over the limit"},
       {"33 bits.el", "4294967296 0\n", 1, "over the limit"},
@@ -73,7 +82,8 @@ std::vector<malformed> table() {
        "0\0 \0"s,
        1, "a NUL byte"},
       {"inner cr.el", "0 1\r1 0\r", 1, "3 columns instead of 2"},
-      {"other comment.el", "% 0 1\n", 1, "3 columns instead of 2"},
+      {"other comment.el", "% 0 1\n", 0, "holds no edges"},
+      {"third comment.el", "// 0 1\n", 1, "3 columns instead of 2"},
       {"form feed.el", "0\f1\n", 1, "1 columns instead of 2 (source, target): `0?1`"},
       {"long line.el", "0 1\n" + std::string(65'534, ' ') + "0 1\n", 2, "a line of more than 65536 bytes"},
       {"long comment.el", "#" + std::string(65'536, 'x') + "\n0 1\n", 1, "a line of more than 65536 bytes"},
@@ -116,7 +126,9 @@ std::vector<malformed> table() {
       {"more.mtx", pattern + "2 2 1\n1 1\n2 2\n", 2, "declares 1 entries, but the file holds more"},
       {"from zero.mtx", pattern + "2 2 1\n0 1\n", 3, "the vertex id 0, but this format counts from 1"},
       {"outside.mtx", pattern + "2 2 1\n1 3\n", 3, "the vertex id 3 is larger than the declared number of vertices, 2"},
-      {"upper.mtx", symmetric + "2 2 2\n1 1\n1 2\n", 4, "entry (1, 2) is above the diagonal"},
+      {"both triangles.mtx", symmetric + "3 3 3\n1 1\n2 1\n1 3\n", 5,
+       "entry (1, 3) is above the diagonal, but the one of line 4 is on its other side"},
+      {"lower later.mtx", symmetric + "3 3 3\n1 2\n1 1\n3 1\n", 5, "entry (3, 1) is below the diagonal"},
       {"weight in pattern.mtx", pattern + "2 2 1\n1 2 3\n", 3, "3 columns instead of 2"},
       {"no weight in real.mtx", real + "2 2 1\n1 2\n", 3, "2 columns instead of 3"},
       {"nul.mtx", pattern + "%\0\n2 2 1\n1 2\n"s, 2, "a NUL byte"},
@@ -137,6 +149,21 @@ std::vector<malformed> table() {
       {"no weight.gr", "p sp 2 1\na 1 2\n", 2, "2 columns after the `a` instead of 3"},
       {"outside.gr", "p sp 2 1\na 3 1 1\n", 2, "the vertex id 3 is larger than the declared number"},
       {"from zero.gr", "p sp 2 1\na 1 0 1\n", 2, "the vertex id 0, but this format counts from 1"},
+      {"empty.graph", "", 0, "the file ends where the line `VERTICES EDGES"},
+      {"one number.graph", "2\n2\n1\n", 1, "expected the line `VERTICES EDGES"},
+      {"format.graph", "2 1 2\n2\n1\n", 1, "the format `2` is not of METIS"},
+      {"long format.graph", "2 1 0011\n2\n1\n", 1, "the format `0011` is not of METIS"},
+      {"no edges.graph", "2 0\n\n\n", 1, "declares a graph without edges"},
+      {"from zero.graph", "2 1\n2\n0\n", 3, "the vertex id 0, but this format counts from 1"},
+      {"outside.graph", "2 1\n% c\n2\n3\n", 4, "the vertex id 3 is larger than the declared number of vertices, 2"},
+      {"more vertices.graph", "2 1\n2\n1\n1\n", 4, "declares 2 vertices: here is one more"},
+      {"fewer vertices.graph", "3 1\n2\n1\n", 1, "declares 3 vertices, but the file has lines of 2"},
+      {"fewer edges.graph", "3 2\n2\n1\n\n", 1, "declares 2 edges, each listed by both its vertices: 4 neighbours"},
+      {"more edges.graph", "3 1\n2 3\n1\n1\n", 1, "but the file lists more"},
+      {"no weight.graph", "2 1 1\n2 7\n1\n", 3, "the edge from 2 to 1: the weight is empty"},
+      {"word.graph", "2 1\n2\none\n", 3, "the vertex id `one` is not a whole number"},
+      {"no size.graph", "2 1 100\n1 2\n\n", 3, "vertex 2: its size or weight is empty"},
+      {"nul.graph", "2 1\n2\n1\0\n"s, 3, "a NUL byte"},
   };
 }
 
@@ -196,17 +223,18 @@ TEST(load_malformed, what_is_no_file_is_refused_at_once) {
   expect_refused(folder.at("folder.el"), 0, "is not a regular file");
   ASSERT_EQ(::mkfifo(folder.at("pipe.el").c_str(), 0600), 0);
   expect_refused(folder.at("pipe.el"), 0, "is not a regular file");
-  for (std::string const name : {"graph", "graph.txt", "graph.gz", "graph.EL", "graph.el.bz2", ""}) {
-    expect_refused(name, 0, ".el, .wel, .mtx and .gr are known");
+  for (std::string const name : {"none", "none.txt", "none.gz", "none.EL", "none.el.bz2", ""}) {
+    expect_refused(name, 0, "cannot be opened");
+  }
+  for (std::string const text : {"one\n", "0 1 2 3\n", "# a\n\n1;2;3;4\n", "{}\n", "<html>\n"}) {
+    expect_refused(folder.write("graph", text), 0, ".el, .wel, .mtx, .gr and .graph are known");
   }
 }
 
 TEST(load_malformed, damaged_gzip_is_refused) {
   test_folder const folder;
   auto const packed = gzip("0 1\n1 0\n");
-  expect_refused(folder.write("plain.el.gz", "0 1\n"), 0, "damaged gzip data");
-  expect_refused(folder.write("junk.el.gz", packed + "junk"), 0, "damaged gzip data");
-  expect_refused(folder.write("zeros.el.gz", packed + std::string(3, '\0')), 0, "damaged gzip data");
+  expect_refused(folder.write("junk.el.gz", packed + "junk"), 0, "garbage after the end of the gzip data");
   expect_refused(folder.write("half header.el.gz", packed + packed.substr(0, 5)), 0, "truncated");
   auto checksum = packed;
   checksum[packed.size() - 6] ^= 1;
@@ -226,6 +254,7 @@ std::vector<small> const smalls = {
     {"general.mtx", real + "% c\n12 12 3\n1 2 1.5\n12 3 -2\n10 10 1e1\n"},
     {"symmetric.mtx", symmetric + "12 12 3\n2 1\n10 10\n12 10\n"},
     {"small.gr", "c c\np sp 12 3\na 1 2 15\nc\na 12 3 2\na 10 10 0\n"},
+    {"small.graph", "% c\n12 2 11\n1 2 15\n1 1 15\n1\n1\n1\n1\n1\n1\n1\n1\n1 12 0\n1 11 3\n"},
 };
 
 /// An error of the kind that tells the user what is wrong with the file, or a valid graph that is no larger.
@@ -253,7 +282,7 @@ TEST(load_malformed, truncated_at_every_byte_is_smaller_or_refused) {
       auto const got = read_or_refused(path, whole.vertices(), whole.edges());
       // What declares its counts lacks entries until the last line has begun to hold enough.
       auto const last_line = text.rfind('\n', text.size() - 2) + 1;
-      if (name.ends_with(".mtx") || name.ends_with(".gr")) {
+      if (name.ends_with(".mtx") || name.ends_with(".gr") || name.ends_with(".graph")) {
         EXPECT_TRUE(got == outcome::refused || bytes > last_line) << name << " cut at " << bytes;
       }
       EXPECT_TRUE(got == outcome::read || bytes + 1 < text.size()) << name << " without its last line end";

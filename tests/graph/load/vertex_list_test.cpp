@@ -48,7 +48,7 @@ TEST(vertex_list, refuses_what_is_no_vertex_with_the_line) {
 TEST(vertex_list, refuses_files_it_cannot_read) {
   test::test_folder const folder;
   EXPECT_THROW(read_vertex_list(folder.at("none"), 10), input_error);
-  EXPECT_THROW(read_vertex_list(folder.write("damaged.gz", "1\n2\n"), 10), input_error);
+  EXPECT_THROW(read_vertex_list(folder.write("damaged.gz", test::gzip("1\n2\n") + "x"), 10), input_error);
 }
 
 TEST(vertex_list, has_a_limit) {

@@ -38,10 +38,13 @@ test::owner_facts const facts{
                 {{"grid", "5"}, {"seed", "5"}},
                 {{"grid", "1"}},
                 {{"delta", "0"}},
+                {{"weights", "unit"}, {"max_weight", "3"}},
+                {{"grid", "5"}, {"undirected", "yes"}},
                 {{"max_weight", "16777217"}}},
     .check = [](task_owner const& owner, lines const& said, lines const& distances, std::string const& path) {
-      ASSERT_EQ(said.size(), 2U);
+      ASSERT_EQ(said.size(), 3U);
       EXPECT_EQ(said[1], "distances and parents: " + path);
+      EXPECT_NE(said[2].find("no weights: "), std::string::npos) << said[2];
       auto const reached = std::count_if(distances.begin(), distances.end(),
                                          [](std::string const& line) { return !line.ends_with("\tinf\t-1"); });
       EXPECT_EQ(figure(owner, "reached"), static_cast<double>(reached));
@@ -76,8 +79,8 @@ TEST(sssp_owner, writes_distances_and_parents) {
   EXPECT_EQ(figure(*heavy, "reached"), 4);  // above 2^24 weights are floats
   auto const roads = folder.write("g.gr", "p sp 5 5\na 1 2 7\na 1 3 2\na 3 2 4\na 2 4 16777215\na 3 4 16777216\n");
   auto const exact = run(side, {{"graph", roads}, {"out", out}});
-  EXPECT_EQ(exact->write().front(), "from vertex 0: 4 vertices reached, distance 16777218, 5 edges traversed");
-  EXPECT_EQ(lines_of(out), (lines{"0\t0\t0", "1\t6\t2", "2\t2\t0", "3\t16777218\t2", "4\tinf\t-1"}));
+  EXPECT_EQ(exact->write().front(), "from vertex 1: 4 vertices reached, distance 16777218, 5 edges traversed");
+  EXPECT_EQ(lines_of(out), (lines{"1\t0\t1", "2\t6\t3", "3\t2\t1", "4\t16777218\t3", "5\tinf\t-1"}));
   auto const real = folder.write("g.wel", "0 1 0.5\n1 2 0.25\n0 2 1\n2 0 0\n");
   auto const weighted = run(side, {{"graph", real}, {"out", out}, {"source", "2"}});
   EXPECT_EQ(weighted->write().front(), "from vertex 2: 3 vertices reached, distance 0.5, 4 edges traversed");
@@ -98,6 +101,41 @@ TEST(sssp_owner, searches_from_each_vertex_of_a_list) {
   EXPECT_EQ(several->outputs().size(), 1U);
 }
 
+TEST(sssp_owner, takes_1_for_the_weights_of_a_file_without) {
+  test::test_folder const folder;
+  runtime side{on_threads()};
+  std::string const entries = "pattern general\n3 3 2\n1 2\n2 3\n";
+  for (auto const& graph : {folder.write("g.el", "0 1\n1 2\n"), folder.write("g.csv", "0,1\n1,2\n"),
+                            folder.write("g.graph", "3 2\n2\n1 3\n2\n"),
+                            folder.write("g.mtx", "%%MatrixMarket matrix coordinate " + entries)}) {
+    auto const unit = run(side, {{"graph", graph}});
+    EXPECT_EQ(figure(*unit, "distance"), 2) << graph;
+    EXPECT_EQ(unit->write().back(), graph + " has no weights: each edge weighs 1 (weights=drawn draws them)");
+    EXPECT_TRUE(unit->verify().ok) << "made again";
+  }
+  auto const grid = run(side, {{"grid", "9"}, {"weights", "unit"}});
+  EXPECT_EQ(figure(*grid, "distance"), 16);
+  EXPECT_EQ(grid->write().back(), "no weights: each edge weighs 1 (weights=drawn draws them)");
+  EXPECT_EQ(run(side, {{"grid", "9"}})->write().back(),
+            "no weights: drawn, whole numbers from 1 to 255 (weight_seed=1)");
+  auto const drawn = run(side, {{"graph", folder.write("g.el", "0 1\n1 2\n")}, {"weights", "drawn"}});
+  EXPECT_NE(drawn->write().back().find(" has no weights: drawn, whole numbers from 1 to 255"), std::string::npos);
+}
+
+TEST(sssp_owner, says_which_whole_weights_are_not_exact) {
+  test::test_folder const folder;
+  runtime side{on_threads()};
+  auto const graph = folder.write("big.wel", "0 1 100000001\n1 2 1\n");
+  auto const rounded = run(side, {{"graph", graph}});
+  EXPECT_EQ(rounded->write().back(), graph +
+                                         ": a whole weight is not exact, because weights are floats: line 1 says "
+                                         "100000001, taken as 100000000");
+  EXPECT_EQ(figure(*rounded, "rounded_weights"), 1);
+  auto const exact = run(side, {{"graph", folder.write("exact.wel", "0 1 16777216\n1 2 1\n")}});
+  EXPECT_EQ(figure(*exact, "rounded_weights"), -1);
+  EXPECT_EQ(exact->write().size(), 1U);
+}
+
 TEST(sssp_owner, draws_weights_where_there_are_none) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
@@ -113,10 +151,11 @@ TEST(sssp_owner, refuses_weights_that_it_cannot_use_before_the_work) {
   test::test_folder const folder;
   auto const graph = folder.write("g.wel", "0 1 1\n1 2 -1\n");
   EXPECT_EQ(test::refusal_of<input_error>(sssp_entry(), {{"graph", graph}}),
-            graph + ": the edge from vertex 1 to 2 weighs -1.000000: a weight must be from 0 to 2^96");
+            graph + ":2: the edge from 1 to 2: the weight `-1` is negative: a weight must be from 0 to 2^96");
   auto const right = folder.write("right.wel", "0 1 1\n1 2 1\n");
-  EXPECT_EQ(test::refusal_of<usage_error>(sssp_entry(), {{"graph", right}, {"max_weight", "3"}}),
-            "sssp: " + right + " has weights: leave out max_weight and weight_seed, which are for drawn ones");
+  EXPECT_EQ(
+      test::refusal_of<usage_error>(sssp_entry(), {{"graph", right}, {"max_weight", "3"}}),
+      "sssp: " + right + " has weights: leave out weights, max_weight and weight_seed, which are for a graph without");
 }
 
 TEST(sssp_owner, needs_grow_with_the_sources) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many lines a text is expected to have; graph/load_test.cpp and the tests beside it hold the rest.
+// How a file is unpacked, and how many lines it is expected to have; graph/load/load_test.cpp and the tests beside it
+// hold the rest.
 #include <lull/host/io/text_source.hpp>
 
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <lull/tests/support/test_folder.hpp>
 
@@ -42,6 +45,70 @@ TEST(text_source, expects_no_more_lines_than_the_sample_with_the_fewest_tells) {
   EXPECT_EQ(expected(longer + shorter + shorter), 3 * part / 8);
   EXPECT_EQ(expected(shorter + longer + shorter), 3 * part / 8);
   EXPECT_EQ(expected(shorter + shorter + longer), 3 * part / 8);
+}
+
+std::string gzip(std::string_view text) {
+  std::string packed(compressBound(text.size()) + 32, '\0');
+  z_stream stream{};
+  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+/// The text of a file of this name with these bytes, or why it cannot be read.
+std::string text_of(std::string const& name, std::string const& bytes) try {
+  test::test_folder const folder;
+  text_source source{folder.write(name, bytes), 1UL << 30};
+  std::string read;
+  for (text_block block; source.next(block);) read += block.text();
+  return read;
+} catch (text_error const& refused) {
+  return refused.what();
+}
+
+TEST(text_source, knows_gzip_by_its_content) {
+  std::string const text = "1 2\n3 4\n";
+  for (std::string const name : {"a.txt", "a.gz", "a.GZ", "a", "a.csv.gz"}) {
+    EXPECT_EQ(text_of(name, text), text) << name;
+    EXPECT_EQ(text_of(name, gzip(text)), text) << name;
+    EXPECT_EQ(text_of(name, gzip(text) + gzip(text)), text + text) << name;
+  }
+  EXPECT_EQ(text_of("a.gz", "\x1f"), "\x1f\n");  // begins as gzip, and is none
+}
+
+TEST(text_source, ignores_zeros_after_gzip_data) {
+  std::string const packed = gzip("1 2\n");
+  for (std::size_t const zeros : {1UL, 2UL, 511UL, 65'536UL, 200'000UL}) {
+    EXPECT_EQ(text_of("a", packed + std::string(zeros, '\0')), "1 2\n") << zeros;
+    EXPECT_EQ(text_of("a", gzip("") + packed + std::string(zeros, '\0')), "1 2\n") << zeros;
+  }
+}
+
+TEST(text_source, calls_other_bytes_after_gzip_data_garbage) {
+  std::string const packed = gzip("1 2\n");
+  std::string const zeros(70'000, '\0');
+  for (auto const& rest : {std::string{"junk"}, std::string{"\x1fjunk"}, zeros + "x", zeros + packed, std::string{"\n"},
+                           packed + "junk"}) {
+    EXPECT_EQ(text_of("a", packed + rest).substr(0, 37), "garbage after the end of the gzip dat") << rest.size();
+  }
+}
+
+TEST(text_source, names_a_packing_that_it_does_not_read) {
+  using namespace std::string_literals;
+  for (auto const& [bytes, name] : {std::pair{"BZh91AY&SY"s, "bzip2"},
+                                    {"\xfd"
+                                     "7zXZ\0\0"s,
+                                     "xz"},
+                                    {"\x28\xb5\x2f\xfd\x04"s, "zstd"},
+                                    {"PK\3\4\x14"s, "zip"}}) {
+    EXPECT_EQ(text_of("a.gz", bytes), "is packed with "s + name + ": unpack it, or use gzip");
+  }
 }
 
 }  // namespace
