@@ -132,7 +132,9 @@ double worker_ms(executor& executor, job_description const& what, solo_run& last
 std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
   if (!asked.library.empty() || !bench::has_textbooks(asked.name)) return {};
   auto const weights = asked.name == "sssp" ? graph_input::weights::needed : graph_input::weights::dropped;
-  return bench::make_textbooks(asked.name, graph_input{asked.name, asked.values, weights}.take(), asked.values);
+  graph_input input{asked.name, asked.values, weights};
+  csr const graph = input.take();
+  return bench::make_textbooks(asked.name, graph, asked.values, input.first_id());
 }
 
 /// Milliseconds of runs by one way.

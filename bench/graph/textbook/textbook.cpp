@@ -18,9 +18,10 @@ namespace lull::bench {
 namespace {
 
 /// Of one search; none where the task has a list of them.
-std::optional<std::uint32_t> source_of(std::string_view task, csr const& graph, option_values const& values) {
+std::optional<std::uint32_t> source_of(std::string_view task, csr const& graph, option_values const& values,
+                                       std::uint32_t first_id) {
   search_sources sources{task, values};
-  sources.find_in(graph);
+  sources.find_in(graph, first_id);
   return sources.is_list() ? std::nullopt : std::optional{sources.all().front()};
 }
 
@@ -50,7 +51,8 @@ bool has_textbooks(std::string_view task) {
   return std::ranges::find(names, task) != std::end(names);
 }
 
-std::vector<task_textbook> make_textbooks(std::string_view task, csr const& graph, option_values const& values) {
+std::vector<task_textbook> make_textbooks(std::string_view task, csr const& graph, option_values const& values,
+                                          std::uint32_t first_id) {
   std::vector<task_textbook> made;
   auto const add = [&made](std::string name, std::string array, std::unique_ptr<textbook> kernels, int shift = 0) {
     made.push_back({std::move(name), std::move(array), shift, std::move(kernels)});
@@ -58,7 +60,7 @@ std::vector<task_textbook> make_textbooks(std::string_view task, csr const& grap
   if (task == "components") add("textbook", "label", make_afforest(graph));
   if (task == "triangles") add("textbook", "total", make_tricore(orient(graph).rows));
   if (task != "bfs" && task != "sssp") return made;
-  auto const source = source_of(task, graph, values);
+  auto const source = source_of(task, graph, values, first_id);
   if (!source) return made;
   if (task == "bfs") {
     constexpr int depth = 32;  // of a label, above the parent

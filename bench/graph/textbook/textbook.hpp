@@ -39,9 +39,11 @@ struct task_textbook {
 bool has_textbooks(std::string_view task);
 
 /// Those of a task, the one that counts first; none where the options ask for what they do not do (`sources` of bfs).
-/// `graph` is valid and the one that the options name; it need not live longer than the call. Throws usage_error for
+/// `graph` is valid and the one that the options name, which call its first vertex `first_id`; it need not live longer
+/// than the call. Throws usage_error for
 /// options that do not fit the graph, cuda_error.
-std::vector<task_textbook> make_textbooks(std::string_view task, csr const& graph, option_values const& values);
+std::vector<task_textbook> make_textbooks(std::string_view task, csr const& graph, option_values const& values,
+                                          std::uint32_t first_id);
 
 /// Compares what a textbook's last run found with what the task has on the machine. Throws std::runtime_error that
 /// names the first element that differs.
