@@ -345,7 +345,7 @@ int main(void) {
   lull_runtime* side;
   lull_job* job = NULL;
   lull_threads_stream* stream = NULL;
-  char text[16384];
+  char text[65536];
 
   CHECK(lull_error_text()[0] == '\0');
   CHECK(strchr(lull_version(), '.') != NULL);

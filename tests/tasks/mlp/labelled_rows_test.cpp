@@ -64,7 +64,8 @@ TEST(labelled_rows, reads_numbers_as_they_are_written) {
       "  \r\n"
       "1e-60,3.4028235e38,1\n"
       "1e-45,-0,01";
-  for (auto const& path : {folder.write("rows.csv", text), folder.write("rows.csv.gz", gzip(text))}) {
+  for (auto const& path :
+       {folder.write("rows.csv", text), folder.write("rows.csv.gz", gzip(text)), folder.write("plain.csv.gz", text)}) {
     auto const found = read_labelled_rows(path);
     EXPECT_EQ(found.rows, 4u);
     EXPECT_EQ(found.features, 2u);
@@ -217,9 +218,8 @@ TEST(labelled_rows, what_cannot_be_read_is_refused) {
   test_folder const folder;
   expect_refused(folder.at("missing.csv"), 0, "cannot be opened: No such file or directory");
   expect_refused(folder.at(""), 0, "is not a regular file");
-  expect_refused(folder.write("plain.csv.gz", "1,2,0\n3,4,1\n"), 0, "damaged gzip data: incorrect header check");
   auto const packed = gzip("1,2,0\n3,4,1\n");
-  for (std::size_t bytes = 1; bytes < packed.size(); ++bytes) {
+  for (std::size_t bytes = 2; bytes < packed.size(); ++bytes) {  // gzip begins with two bytes
     expect_refused(folder.write("cut.csv.gz", packed.substr(0, bytes)), 0,
                    "truncated: the gzip data ends before its end mark");
   }
