@@ -184,7 +184,7 @@ TEST_F(runtime_on_cuda, ten_million_chunks_are_committed_once) {
   EXPECT_EQ(task.progress().items, 10'000'000U);
 }
 
-TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
+TEST_F(runtime_on_cuda, groups_reserved_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
   start({.kind = executor_kind::cuda, .green_context = false});
   EXPECT_EQ(executor_of(*side_).place().how, "reserved groups by SM id");
   EXPECT_LT(executor_of(*side_).place().owned_processors, executor_of(*side_).place().processors);
@@ -196,7 +196,7 @@ TEST_F(runtime_on_cuda, rooms_by_sm_id_keep_a_job_whole_and_room_for_nccl) {
   is_never_shut_out([&] { trainer::wait_nccl_shape(stream_.get(), 100'000, nullptr); }, false);
 }
 
-TEST_F(runtime_on_cuda, without_rooms_half_of_each_sm_is_left_to_the_trainer) {
+TEST_F(runtime_on_cuda, without_reserved_groups_half_of_each_sm_is_left_to_the_trainer) {
   start({.kind = executor_kind::cuda, .reserved_groups = 0});
   is_never_shut_out([&] { trainer::wait_one_thread(stream_.get(), 100'000, nullptr); });
 }
