@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <lull/tests/support/gzip.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
@@ -47,19 +48,7 @@ TEST(text_source, expects_no_more_lines_than_the_sample_with_the_fewest_tells) {
   EXPECT_EQ(expected(shorter + shorter + longer), 3 * part / 8);
 }
 
-std::string gzip(std::string_view text) {
-  std::string packed(compressBound(text.size()) + 32, '\0');
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
+std::string gzip(std::string_view text) { return test::gzip(text, Z_BEST_SPEED); }
 
 /// The text of a file of this name with these bytes, or why it cannot be read.
 std::string text_of(std::string const& name, std::string const& bytes) try {
