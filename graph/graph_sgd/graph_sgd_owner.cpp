@@ -175,9 +175,9 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
 
   ratings all_ratings() const {
     if (values_.has("ratings")) {
-      return read_ratings(values_.path("ratings").string(), {},
-                          {.columns = values_.has("columns") ? values_.text("columns") : "",
-                           .dialect = dialect_from(values_)});
+      return read_ratings(
+          values_.path("ratings").string(), {},
+          {.columns = values_.has("columns") ? values_.text("columns") : "", .dialect = dialect_from(values_)});
     }
     return generate_ratings({.users = static_cast<std::uint32_t>(number("users")),
                              .items = static_cast<std::uint32_t>(number("items")),

@@ -108,8 +108,7 @@ struct column_below {
 std::vector<column_below> columns_below(std::vector<row> const& rows) {
   std::vector<column_below> made(rows.front().size());
   for (std::size_t at = 1; at < rows.size(); ++at) {
-    if (rows[at].size() != made.size()) continue;
-    for (std::size_t column = 0; column < made.size(); ++column) {
+    for (std::size_t column = 0; column < std::min(made.size(), rows[at].size()); ++column) {
       auto const spelt = spelling_of(rows[at][column]);
       made[column].numbers += is_number(spelt) ? 1 : 0;
       made[column].words += spelt == spelling::word ? 1 : 0;
@@ -264,6 +263,7 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
   for (std::size_t column = 0; column < columns.size(); ++column) {
     made.columns.push_back({.name = made.header ? rows.front()[column] : "",
                             .number = columns[column].number(),
+                            .words = columns[column].words != 0,
                             .counts_up = counts_up(rows, begin, column),
                             .from_name = made.header});
   }

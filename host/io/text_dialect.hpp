@@ -33,6 +33,7 @@ void divide_record(char const* at, char const* end, std::string_view delimiter, 
 struct text_column {
   std::string name{};      // from the header; empty without
   bool number = false;     // most fields are numbers
+  bool words = false;      // some fields are no numbers
   bool counts_up = false;  // whole numbers from 0 or 1, each one larger than the one before
   bool from_name = false;  // there is a header
 };
