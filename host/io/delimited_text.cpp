@@ -10,7 +10,7 @@
 namespace lull {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+constexpr std::string_view utf8_mark = "\xef\xbb\xbf";
 
 compression packing_of(std::string const& path) {
   return path.ends_with(".gz") ? compression::gzip : compression::none;
@@ -28,8 +28,6 @@ bool ends_at_return(std::string_view text) {
   return false;
 }
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
-
 }  // namespace
 
 delimited_text::delimited_text(std::string path, dialect_options const& given, delimited_limits const& limits)
@@ -43,12 +41,12 @@ delimited_text::delimited_text(std::string path, dialect_options const& given, d
 void delimited_text::begin(dialect_options const& given) {
   constexpr std::size_t sample_bytes = 128UL * 1024;
   std::string_view sample = source_.peek(sample_bytes);
-  if (std::count(sample.begin(), sample.end(), '\n') < 4) sample = source_.peek(block_.bytes.size() / 2);
+  if (std::count(sample.begin(), sample.end(), '\n') < 4) sample = source_.peek(block_.bytes.size() - 1);
   if (sample.starts_with("\xff\xfe") || sample.starts_with("\xfe\xff")) refuse("is UTF-16 text: save it as UTF-8");
   if (sample.substr(0, sample.find('\n')).find('\0') != sample.npos)
     refuse("holds a zero byte: this is not a text file");
-  if (sample.starts_with(byte_order_mark)) {
-    source_.drop(byte_order_mark.size());
+  if (sample.starts_with(utf8_mark)) {
+    source_.drop(utf8_mark.size());
     sample = source_.peek(0);
   }
   if ((returns_ = ends_at_return(sample))) {
@@ -60,14 +58,14 @@ void delimited_text::begin(dialect_options const& given) {
   for (;;) {
     std::string_view const line = sample.substr(comments, sample.find('\n', comments) - comments);
     if (comments + line.size() >= sample.size() ||
-        (!line.starts_with('#') && !line.starts_with('%') && !is_blank(line)))
+        (!line.starts_with('#') && !line.starts_with('%') && !is_blank_line(line, " ")))
       break;
     comments += line.size() + 1;
     ++lines_;
   }
   source_.drop(comments);
   std::string_view const rows = source_.peek(0);
-  bool const cut = rows.size() + comments + byte_order_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
+  bool const cut = rows.size() + comments + utf8_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
   std::string text{rows.substr(0, cut ? rows.rfind('\n') + 1 : rows.size())};
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   dialect_ = find_dialect(text, given);
@@ -106,9 +104,7 @@ bool delimited_text::read_record(text_record& record) {
     record_line_ = lines_ + 1;
     auto const too_long = [&] { refuse("a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes"); };
     if (static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
-    if (is_blank({begin, static_cast<std::size_t>(line_end - begin)}) &&
-        (dialect_.delimiter != "\t" ||
-         std::memchr(begin, '\t', static_cast<std::size_t>(line_end - begin)) == nullptr)) {
+    if (is_blank_line({begin, static_cast<std::size_t>(line_end - begin)}, dialect_.delimiter)) {
       at_ = static_cast<std::size_t>(line_end + 1 - block_.bytes.data());
       ++lines_;
       continue;
@@ -139,6 +135,7 @@ bool delimited_text::next(text_record& record) {
   if (width_ == 0) {
     header_line_ = record_line_;
     width_ = record.fields.size();
+    if (width_ != dialect_.columns.size()) refuse("the first row is too long or holds no field");
   }
   if (dialect_.header && !std::exchange(header_read_, true)) return next(record);
   if (record.fields.size() != width_) {

@@ -55,7 +55,7 @@ std::vector<row> rows_of(std::string_view text, std::string_view delimiter) {
   for (char const* at = text.data(); at != end && rows.size() < max_sample_rows; at = record.end) {
     divide_record(at, end, delimiter, record);
     if (record.end == nullptr) break;
-    if (record.fields.size() != 1 || !record.fields[0].empty())
+    if (!is_blank_line({at, static_cast<std::size_t>(record.end - at)}, delimiter))
       rows.emplace_back(record.fields.begin(), record.fields.end());
   }
   return rows;
@@ -175,6 +175,10 @@ bool counts_up(std::vector<row> const& rows, std::size_t begin, std::size_t colu
 
 }  // namespace
 
+bool is_blank_line(std::string_view line, std::string_view delimiter) {
+  return line.find_first_not_of(delimiter == "\t" ? " \r\n" : " \t\r\n") == line.npos;
+}
+
 void divide_record(char const* at, char const* end, std::string_view delimiter, text_record& record) {
   record.fields.clear();
   record.unescaped.clear();
@@ -288,16 +292,18 @@ std::string column_text(text_dialect const& dialect, std::size_t column) {
 
 std::optional<std::size_t> find_column(text_dialect const& dialect, std::string_view wanted) {
   auto const& all = dialect.columns;
-  for (bool const exact : {true, false}) {
-    for (std::size_t column = 0; column < all.size() && dialect.header; ++column) {
-      if (exact ? all[column].name == wanted
-                : !plain_name(wanted).empty() && plain_name(all[column].name) == plain_name(wanted))
-        return column;
-    }
-  }
+  auto const named = [&](auto const& is_it) -> std::optional<std::size_t> {
+    auto const found = dialect.header ? std::find_if(all.begin(), all.end(), is_it) : all.end();
+    return found != all.end() ? std::optional{static_cast<std::size_t>(found - all.begin())} : std::nullopt;
+  };
+  if (auto const found = named([&](text_column const& each) { return each.name == wanted; })) return found;
   std::int64_t number = 0;
   auto const [rest, code] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (code != std::errc{} || rest != wanted.data() + wanted.size()) return std::nullopt;
+  if (code != std::errc{} || rest != wanted.data() + wanted.size()) {
+    std::string const plain = plain_name(wanted);
+    return plain.empty() ? std::nullopt
+                         : named([&](text_column const& each) { return plain_name(each.name) == plain; });
+  }
   auto const count = static_cast<std::int64_t>(all.size());
   if (number == 0 || number > count || number < -count) return std::nullopt;
   return static_cast<std::size_t>(number > 0 ? number - 1 : count + number);

@@ -29,6 +29,9 @@ struct text_record {
 /// Divides the record at `at`; `end` follows a line feed. Quotes as in RFC 4180; blanks around a field are dropped.
 void divide_record(char const* at, char const* end, std::string_view delimiter, text_record& record);
 
+/// Whether the line holds blanks alone, none of them a delimiter.
+bool is_blank_line(std::string_view line, std::string_view delimiter);
+
 /// What is known of a column from the first rows.
 struct text_column {
   std::string name{};      // from the header; empty without

@@ -56,7 +56,7 @@ TEST(rating_formats, a_byte_order_mark_is_no_header) {
   expect_three(mark + "\"user\",\"item\",\"rating\"\n" + plain, "names in the first line");
   expect_three(mark + replaced(plain, "\n", "\r\n"));
   expect_three(mark + replaced(plain, ",", "\t"), "separated by tabs");
-  expect_refused("\xff\xfe" + plain, "is UTF-16 text");
+  expect_refused("\xff\xfe" + plain, "UTF-16");
 }
 
 TEST(rating_formats, lines_end_as_they_do) {
