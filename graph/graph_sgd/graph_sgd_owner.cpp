@@ -11,6 +11,7 @@
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/safetensors_writer.hpp>
 #include <lull/host/task/array_owner.hpp>
+#include <lull/host/task/dialect_rows.hpp>
 #include <lull/host/task/learning_curve.hpp>
 #include <optional>
 #include <string>
@@ -23,7 +24,13 @@ using std::filesystem::path;
 
 constexpr option graph_sgd_options[] = {
     {"ratings", option_kind::path, "", "",
-     "file with a rating a line: user, item, value, also .gz; default: generate some"},
+     "file with a rating a row, as delimited text or a Matrix Market matrix, also .gz; default: generate some"},
+    {"columns", option_kind::text, "", "",
+     "columns of user, item and rating, as names or numbers from 1: 'userId,movieId,rating'; default: known names, or "
+     "the first three"},
+    header_row,
+    delimiter_row,
+    decimal_row,
     {"users", option_kind::integer, "10000", "[1, 134217728]", "users of generated ratings"},
     {"items", option_kind::integer, "2000", "[1, 134217728]", "items of generated ratings"},
     {"count", option_kind::integer, "1000000", "[2, 2147483648]", "number of generated ratings"},
@@ -44,6 +51,7 @@ constexpr option graph_sgd_options[] = {
     {"plot", option_kind::path, "", "", "file for a picture of them, SVG"},
 };
 
+constexpr char const* file_options[] = {"columns", "header", "delimiter", "decimal"};
 constexpr char const* generator_options[] = {"users", "items", "count", "rank", "noise"};
 
 class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
@@ -53,6 +61,10 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
     for (char const* each : generator_options) {
       if (values.has("ratings") && values.given(each))
         throw usage_error(std::string{"graph_sgd: "} + each + " is for generated ratings: leave it or ratings out");
+    }
+    for (char const* each : file_options) {
+      if (!values.has("ratings") && values.given(each))
+        throw usage_error(std::string{"graph_sgd: "} + each + " is for ratings from a file: give ratings=FILE");
     }
     settings_ = {.factors = static_cast<std::uint32_t>(std::stoul(values.choice("factors"))),
                  .epochs = static_cast<std::uint32_t>(values.integer("epochs")),
@@ -85,6 +97,7 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
   std::vector<std::string> write() override {
     std::vector<epoch_errors> const epochs = reached();
     std::vector<std::string> lines{sum_up()};
+    if (!training_.taken.empty()) lines.push_back("ratings: " + training_.taken);
     std::string csv = "epoch,training_rmse,held_out_rmse\n";
     for (std::size_t at = 0; at < epochs.size(); ++at) {
       char text[112];
@@ -161,7 +174,11 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
   std::uint64_t number(char const* name) const { return static_cast<std::uint64_t>(values_.integer(name)); }
 
   ratings all_ratings() const {
-    if (values_.has("ratings")) return read_ratings(values_.path("ratings").string());
+    if (values_.has("ratings")) {
+      return read_ratings(
+          values_.path("ratings").string(), {},
+          {.columns = values_.has("columns") ? values_.text("columns") : "", .dialect = dialect_from(values_)});
+    }
     return generate_ratings({.users = static_cast<std::uint32_t>(number("users")),
                              .items = static_cast<std::uint32_t>(number("items")),
                              .count = number("count"),

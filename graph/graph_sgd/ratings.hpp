@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <lull/graph/csr/csr.hpp>
 #include <lull/host/io/host_memory.hpp>
+#include <lull/host/io/text_dialect.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ struct ratings {
   host_array<rating> all;
   std::uint32_t users = 0;  // each below
   std::uint32_t items = 0;
+  std::string taken{};  // from a file: how its columns were read, one line
 };
 
 /// What a file may ask of this machine. A file that asks for more is refused, with the name of the limit.
@@ -35,16 +37,24 @@ struct rating_limits {
   std::optional<free_memory> memory{};   // that the ratings may take; none: what is free
 };
 
-/// Reads a rating a line, `user item value`, with blanks, tabs, commas, semicolons or colons between them; whatever
-/// follows, such as a time, is skipped. Ids are whole numbers from 0, and there are as many users as the highest id + 1
-/// says. A first line that does not begin with a digit is a heading. Lines end in LF or CRLF, blank ones are skipped.
-/// A file whose name ends in .gz is decompressed.
+/// How a file of ratings is read, as far as a user says so.
+struct rating_format {
+  std::string columns{};  // of user, item and rating: "userId,movieId,rating" or "2,3,4"; empty: found
+  dialect_options dialect{};
+};
+
+/// Reads a rating a row: delimited text, or a Matrix Market matrix of users and items, which counts both from 1. Ids in
+/// delimited text are whole numbers from 0, and there are as many users as the highest id + 1 says.
 ///
-/// Throws input_error with file and line: an id or a value that is missing or no number, an infinity or NaN, a line
-/// over 64 KiB, damaged or truncated gzip data, a limit exceeded, a file without ratings. limit_error where memory does
-/// not suffice: before reading, where the file's size and samples of its text tell, or else as soon as the ratings that
-/// were read tell.
-ratings read_ratings(std::string const& path, rating_limits const& limits = {});
+/// The dialect is found from the first rows (find_dialect). A header says which columns are the user, the item and the
+/// rating, as people name them; without one they are the first three. Other columns are not read. `taken` of the result
+/// says all of this.
+///
+/// Throws input_error with file, line and column: an id or a value that is empty or no number, an infinity or NaN, a
+/// row with another number of columns, names that do not tell the three, a line over 64 KiB, damaged or truncated gzip
+/// data, a limit exceeded, a file without ratings. limit_error where memory does not suffice: before reading, where the
+/// file's size and samples of its text tell, or else as soon as the ratings that were read tell.
+ratings read_ratings(std::string const& path, rating_limits const& limits = {}, rating_format const& format = {});
 
 struct generate_ratings_options {
   std::uint32_t users = 0;

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <lull/graph/graph_sgd/rating_columns.hpp>
 #include <lull/graph/graph_sgd/ratings.hpp>
 #include <lull/graph/load/load_lines.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/io/text_source.hpp>
+#include <lull/host/io/delimited_text.hpp>
 #include <new>
+#include <optional>
 #include <string_view>
 
 namespace lull {
 namespace {
 
-constexpr bool separates(char byte) noexcept {
-  return byte == ' ' || byte == '\t' || byte == ',' || byte == ';' || byte == ':';
-}
 constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
-constexpr bool ends_word(char byte) noexcept { return separates(byte) || byte <= ' '; }
 
 /// Appends up to `most` digits to the number; returns where they end.
 constexpr char const* read_digits(char const* at, std::ptrdiff_t most, std::uint64_t& number) noexcept {
@@ -26,134 +23,256 @@ constexpr char const* read_digits(char const* at, std::ptrdiff_t most, std::uint
   return at;
 }
 
+/// Reads whole numbers of up to nine digits. Returns where it ends, or null.
+constexpr char const* read_short_id(char const* at, std::uint64_t& id) noexcept {
+  id = 0;
+  char const* const end = read_digits(at, 9, id);
+  return end == at || is_digit(*end) ? nullptr : end;
+}
+
+/// Reads a value of at most seven digits, which fp32 holds as a whole number, and so the power of ten: one division
+/// rounds as from_chars does. Returns where it ends, or null. Source: Clinger, "How to read floating point numbers
+/// accurately", PLDI 1990, section 5.
+char const* read_short_value(char const* at, float& value) noexcept {
+  constexpr float power[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F};
+  std::uint64_t digits = 0;
+  char const* const point = read_digits(at, 7, digits);
+  char const* const end = *point == '.' ? read_digits(point + 1, 7 - (point - at), digits) : point;
+  if (point == at || is_digit(*end)) return nullptr;
+  value = static_cast<float>(digits) / power[end == point ? 0 : end - point - 1];
+  return end;
+}
+
+/// What the banner and the size line of a Matrix Market file say.
+struct matrix_size {
+  std::uint64_t users = 0;
+  std::uint64_t items = 0;
+  std::uint64_t entries = 0;
+};
+
 class rating_reader {
  public:
-  rating_reader(std::string const& path, rating_limits const& limits)
-      : path_(path),
-        limits_(limits),
-        memory_(path, "take fewer ratings, or a computer with more memory", limits.memory) {}
+  rating_reader(std::string const& path, rating_limits const& limits, rating_format const& format, bool matrix)
+      : limits_(limits),
+        memory_(path, "take fewer ratings, or a computer with more memory", limits.memory),
+        text_(path, format.dialect, {.max_bytes = limits.max_bytes, .max_line_bytes = detail::max_line_bytes}),
+        first_id_(matrix ? 1 : 0) {
+    delimiter_ = text_.dialect().delimiter;
+    if (matrix) {
+      read_size();
+    } else {
+      columns_ = find_rating_columns(text_.dialect(), format.columns);
+    }
+  }
 
   ratings read() {
-    auto const packing = path_.ends_with(".gz") ? compression::gzip : compression::none;
-    text_source source{path_, packing, limits_.max_bytes};
-    std::uint64_t const expected = source.expect("\n");
+    text_record record;
+    bool more = text_.next(record);  // a header is skipped with it
+    if (text_.dialect().columns.empty()) text_.refuse_at(0, text_.line() == 0 ? "is empty" : "holds no ratings");
+    if (!columns_.fault.empty()) text_.refuse_at(text_.header_line(), columns_.fault);
+    std::uint64_t const expected = text_.expect(false);
     memory_.require(expected * sizeof(rating));
     made_.all.reserve(std::min(expected + expected / 16, limits_.max_ratings));
-    text_block block;
-    while (source.next(block)) {
-      read_lines(block.text());
-      memory_.require(made_.all.size() * sizeof(rating));
+    for (; more; more = text_.next(record)) {
+      add(record);
+      read_simple_rows();
     }
-    if (made_.all.empty()) throw input_error(path_, 0, line_ == 0 ? "is empty" : "holds no ratings");
+    memory_.require(made_.all.size() * sizeof(rating));
+    if (made_.all.empty()) text_.refuse_at(0, "holds no ratings");
+    made_.users = static_cast<std::uint32_t>(size_ ? size_->users : ids_[0]);
+    made_.items = static_cast<std::uint32_t>(size_ ? size_->items : ids_[1]);
+    if (size_ && size_->entries != made_.all.size()) {
+      text_.refuse_at(
+          0, "declares " + std::to_string(size_->entries) + " entries, but holds " + std::to_string(made_.all.size()));
+    }
+    made_.taken = columns_.taken;
     return std::move(made_);
   }
 
  private:
-  /// A line feed ends the text, so none of the loops passes its end.
-  void read_lines(std::string_view text) {
-    char const* at = text.data();
-    char const* const end = at + text.size();
-    while (at != end) {
-      char const* const begin = at;
-      ++line_;
-      skip(at);
-      if (*at == '\r' || *at == '\n' || (line_ == 1 && !is_digit(*at))) {
-        at = to_end(at, end);
-        check_length(begin, at);
-      } else {
-        rating given{};
-        given.user = read_id(at, end, "user", users_);
-        given.item = read_id(at, end, "item", items_);
-        given.value = read_value(at, end);
-        at = to_end(at, end);
-        check_length(begin, at);
-        if (made_.all.size() == limits_.max_ratings)
-          refuse("more ratings than the limit max_ratings = " + std::to_string(limits_.max_ratings));
-        made_.all.push_back(given);
-      }
-      ++at;
+  /// Reads the line `ROWS COLUMNS ENTRIES`, which the reader of rows takes for the first.
+  void read_size() {
+    text_record record;
+    matrix_size size;
+    bool const whole = text_.next(record) && record.fields.size() == 3 &&
+                       text_.read_number(record.fields[0], size.users) == number_reading::number &&
+                       text_.read_number(record.fields[1], size.items) == number_reading::number &&
+                       text_.read_number(record.fields[2], size.entries) == number_reading::number;
+    if (!whole) text_.refuse("expected the line `ROWS COLUMNS ENTRIES` of a Matrix Market file");
+    for (std::uint64_t const each : {size.users, size.items}) {
+      if (each > limits_.max_ids)
+        text_.refuse("declares " + std::to_string(each) +
+                     " rows or columns, over the limit max_ids = " + std::to_string(limits_.max_ids));
     }
-    made_.users = static_cast<std::uint32_t>(users_);
-    made_.items = static_cast<std::uint32_t>(items_);
+    size_ = size;
+    columns_ = {.at = {0, 1, 2},
+                .taken = "a Matrix Market matrix: rows are users, columns are items, both counted from 1",
+                .fault = {}};
   }
 
-  static void skip(char const*& at) noexcept {
-    while (separates(*at)) ++at;
-  }
-  static char const* to_end(char const* at, char const* end) noexcept {
-    if (*at == '\n') return at;
-    return static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-  }
-  void check_length(char const* begin, char const* end) const {
-    if (static_cast<std::size_t>(end - begin) > detail::max_line_bytes) refuse("a line of more than 64 KiB");
+  void add(text_record const& record) {
+    rating given{};
+    given.user = id_of(record, 0);
+    given.item = id_of(record, 1);
+    given.value = value_of(record);
+    push(given);
   }
 
-  std::uint32_t read_id(char const*& at, char const* end, char const* whose, std::uint64_t& count) const {
+  void push(rating const& given) {
+    if (made_.all.size() == limits_.max_ratings)
+      text_.refuse("more ratings than the limit max_ratings = " + std::to_string(limits_.max_ratings));
+    made_.all.push_back(given);
+  }
+
+  /// Reads rows of digits without quotes or blanks at sight, up to the first row that is otherwise.
+  void read_simple_rows() {
+    if (columns_.at != std::array<std::size_t, 3>{0, 1, 2} || text_.dialect().decimal == ',') return;
+    std::size_t const others = text_.dialect().columns.size() - 3;
+    bool const runs = delimiter_ == " ";
+    if (runs && others != 0) return;
+    char const mark = delimiter_.front();
+    char const second = delimiter_.size() == 2 ? delimiter_[1] : '\0';
+    auto const separated = [&](char const* at) noexcept -> char const* {
+      if (second != '\0') return *at == mark && at[1] == second ? at + 2 : nullptr;
+      if (*at == mark) return at + 1;
+      return runs && *at == '\t' ? at + 1 : nullptr;
+    };
+    bool const points = text_.dialect().decimal == '.';
+    std::uint64_t const first = first_id_;
+    std::uint64_t const ends[2] = {(size_ ? size_->users : limits_.max_ids), (size_ ? size_->items : limits_.max_ids)};
+    for (;;) {
+      std::string_view const rest = text_.rest();
+      char const* at = rest.data();
+      char const* const end = at + rest.size();
+      char const* row = at;
+      std::uint64_t rows = 0;
+      std::uint64_t highest[2] = {ids_[0], ids_[1]};
+      auto const room = limits_.max_ratings - made_.all.size();
+      for (; row != end && rows < room; ++rows) {
+        std::uint64_t user = 0;
+        std::uint64_t item = 0;
+        float value = 0;
+        at = read_short_id(row, user);
+        if (at == nullptr || (at = separated(at)) == nullptr) break;
+        at = read_short_id(at, item);
+        if (at == nullptr || (at = separated(at)) == nullptr) break;
+        char const* const begin = at;
+        at = read_short_value(at, value);
+        if (at == nullptr || (!points && std::find(begin, at, '.') != at)) break;  // `read_number` finds the sign
+        if (others != 0 && (at = skip_others(at, end, others, mark, second)) == nullptr) break;
+        if (*at == '\r') ++at;
+        if (*at != '\n' || user - first >= ends[0] || item - first >= ends[1]) break;
+        highest[0] = std::max(highest[0], user - first + 1);
+        highest[1] = std::max(highest[1], item - first + 1);
+        made_.all.push_back(
+            {static_cast<std::uint32_t>(user - first), static_cast<std::uint32_t>(item - first), value});
+        row = at + 1;
+      }
+      ids_[0] = highest[0];
+      ids_[1] = highest[1];
+      if (rest.empty()) return;
+      text_.advance(row, rows);
+      memory_.require(made_.all.size() * sizeof(rating));
+      if (row != end) return;
+    }
+  }
+
+  /// Returns where the line ends, or null where it has not so many fields more, or quotes.
+  static char const* skip_others(char const* at, char const* end, std::size_t others, char mark, char second) noexcept {
+    auto const* const line_end = static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (line_end - at > 1000) return nullptr;
+    std::size_t found = 0;
+    for (; at != line_end; ++at) {
+      if (*at == '"') return nullptr;
+      if (*at != mark || (second != '\0' && at[1] != second)) continue;
+      ++found;
+      at += second != '\0' ? 1 : 0;
+    }
+    return found == others ? line_end : nullptr;
+  }
+
+  std::string place(std::size_t part) const { return column_text(text_.dialect(), columns_.at[part]); }
+
+  std::string wanted(std::size_t part) const {
+    if (part == 2) return "a rating, a finite number that fits a float";
+    return std::string{"the id of "} + (part == 1 ? "an item" : "a user") + ", a whole number from " +
+           std::to_string(first_id_);
+  }
+
+  [[noreturn]] void refuse_field(std::size_t part, std::string_view field) const {
+    text_.refuse(place(part) + (field.empty() ? " is empty: expected " + wanted(part)
+                                              : ": expected " + wanted(part) + ", got " + quote(field)));
+  }
+
+  std::uint32_t id_of(text_record const& record, std::size_t part) {
+    std::string_view const field = record.fields[columns_.at[part]];
     std::uint64_t id = 0;
-    char const* rest = read_digits(at, 9, id);
-    if (rest == at || !ends_word(*rest)) rest = read_long_id(at, end, whose, id);
-    if (id >= limits_.max_ids) refuse_id(whose, id);
-    count = std::max(count, id + 1);
-    at = rest;
-    skip(at);
-    return static_cast<std::uint32_t>(id);
+    if (lull::read_number(field, id) != number_reading::number || id < first_id_) refuse_field(part, field);
+    if (size_ && id > (part == 0 ? size_->users : size_->items))
+      text_.refuse(place(part) + ": " + std::to_string(id) + " is larger than the declared number of " +
+                   (part == 0 ? "rows" : "columns"));
+    if (!size_ && id >= limits_.max_ids)
+      text_.refuse(place(part) + ": " + rating_parts[part] + " " + std::to_string(id) +
+                   " is not below the limit max_ids = " + std::to_string(limits_.max_ids));
+    ids_[part] = std::max(ids_[part], id - first_id_ + 1);
+    return static_cast<std::uint32_t>(id - first_id_);
   }
 
-  /// Returns where the id ends. Refuses what is none.
-  char const* read_long_id(char const* at, char const* end, char const* whose, std::uint64_t& id) const {
-    auto const [rest, code] = std::from_chars(at, end, id);
-    if (code != std::errc{} || !ends_word(*rest))
-      refuse(std::string{"expected the id of "} + (*whose == 'i' ? "an " : "a ") + whose +
-             ", a whole number from 0, got " + quote({at, to_end(at, end)}));
-    return rest;
-  }
-
-  [[noreturn]] void refuse_id(char const* whose, std::uint64_t id) const {
-    refuse(std::string{whose} + " " + std::to_string(id) +
-           " is not below the limit max_ids = " + std::to_string(limits_.max_ids));
-  }
-
-  /// A value of at most seven digits, which fp32 holds as a whole number, and so the power of ten: one division rounds
-  /// as from_chars does. Source: Clinger, "How to read floating point numbers accurately",
-  /// PLDI 1990, section 5.
-  static bool read_short(char const*& at, float& value) noexcept {
-    constexpr float power[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F};
-    std::uint64_t digits = 0;
-    char const* const point = read_digits(at, 7, digits);
-    char const* const end = *point == '.' ? read_digits(point + 1, 7 - (point - at), digits) : point;
-    if (point == at || !ends_word(*end)) return false;
-    value = static_cast<float>(digits) / power[end == point ? 0 : end - point - 1];
-    at = end;
-    return true;
-  }
-
-  float read_value(char const*& at, char const* end) const {
+  float value_of(text_record const& record) {
+    std::string_view const field = record.fields[columns_.at[2]];
     float value = 0;
-    if (read_short(at, value)) return value;
-    if (*at == '+' && at[1] != '-') ++at;  // from_chars knows no plus
-    auto const [rest, code] = std::from_chars(at, end, value);
-    if (code != std::errc{} || !std::isfinite(value) || !ends_word(*rest))
-      refuse("expected a rating, a finite number that fits a float, got " + quote({at, to_end(at, end)}));
-    at = rest;
+    if (text_.read_number(field, value) != number_reading::number || !std::isfinite(value)) refuse_field(2, field);
     return value;
   }
 
-  [[noreturn]] void refuse(std::string const& why) const { throw input_error(path_, line_, why); }
-
-  std::string const& path_;
   rating_limits const& limits_;
   file_memory memory_;
+  delimited_text text_;
+  std::uint64_t const first_id_;
+  std::string delimiter_;
+  rating_columns columns_;
+  std::optional<matrix_size> size_;
   ratings made_;
-  std::uint64_t users_ = 0;
-  std::uint64_t items_ = 0;
-  std::uint64_t line_ = 0;
+  std::uint64_t ids_[2] = {};  // one more than the highest
 };
+
+/// Returns the words of the first line in lower case if it is a Matrix Market banner; else none.
+std::vector<std::string> matrix_banner(std::string const& path, std::uint64_t max_bytes) {
+  text_source source{path, path.ends_with(".gz") ? compression::gzip : compression::none, max_bytes};
+  std::string line{source.peek(std::min<std::uint64_t>(1024, max_bytes))};
+  if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+  line.resize(std::min(line.find('\n'), line.size()));
+  if (!line.starts_with("%%MatrixMarket")) return {};
+  std::vector<std::string> words;
+  for (std::string_view const each : detail::split_words(line)) {
+    std::string& word = words.emplace_back(each);
+    for (char& byte : word) byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+  }
+  return words;
+}
+
+ratings read_checked(std::string const& path, rating_limits const& limits, rating_format const& format) {
+  auto const banner = matrix_banner(path, limits.max_bytes);
+  if (banner.empty()) return rating_reader{path, limits, format, false}.read();
+  bool const readable = banner.size() == 5 && banner[1] == "matrix" && banner[2] == "coordinate" &&
+                        (banner[3] == "real" || banner[3] == "integer" || banner[3] == "unsigned-integer") &&
+                        banner[4] == "general";
+  if (!readable) {
+    throw input_error(path, 1,
+                      "ratings are read from `%%MatrixMarket matrix coordinate real|integer general`; write the matrix "
+                      "as that");
+  }
+  if (!format.columns.empty()) throw usage_error("columns=" + format.columns + " is for delimited text, not " + path);
+  return rating_reader{
+      path, limits, {.columns = {}, .dialect = {.delimiter = " ", .header = false, .decimal = '.'}}, true}
+      .read();
+}
 
 }  // namespace
 
-ratings read_ratings(std::string const& path, rating_limits const& limits) {
+ratings read_ratings(std::string const& path, rating_limits const& limits, rating_format const& format) {
   try {
-    return rating_reader{path, limits}.read();
+    return read_checked(path, limits, format);
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());
   } catch (std::bad_alloc const&) {

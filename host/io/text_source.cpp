@@ -176,6 +176,7 @@ std::size_t text_source::read(char* to, std::size_t bytes) {
     throw text_error("has more text than max_bytes: raise it or split the file");
   }
   bytes_left_ -= got;
+  if (returns_end_lines_) std::replace(to, to + got, '\r', '\n');
   return got;
 }
 
@@ -230,6 +231,21 @@ std::uint64_t text_source::expect(std::string_view marks) {
     for (std::uint64_t const at : {last / 2, last}) fewest = std::min(fewest, in_all(file_->sample(at, sample_bytes)));
   }
   return static_cast<std::uint64_t>(fewest);
+}
+
+std::string_view text_source::peek(std::size_t bytes) {
+  if (auto const had = carry_.size(); had < bytes && !ended_) {
+    carry_.resize(bytes);
+    carry_.resize(had + read(carry_.data() + had, bytes - had));
+  }
+  return carry_;
+}
+
+void text_source::drop(std::size_t bytes) { carry_.erase(0, bytes); }
+
+void text_source::end_lines_at_returns() {
+  returns_end_lines_ = true;
+  std::replace(carry_.begin(), carry_.end(), '\r', '\n');
 }
 
 void text_source::unread(std::string_view rest) { carry_.insert(0, rest); }

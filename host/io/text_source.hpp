@@ -54,6 +54,16 @@ class text_source {
   /// compressed text counts as no longer than its file, and only its start is a sample. Throws as `next` does.
   std::uint64_t expect(std::string_view marks);
 
+  /// Returns what comes next, without taking it: `bytes` of it, fewer only at the end. Valid until the next call. A
+  /// text block must have room for all of it. Throws as `next` does.
+  std::string_view peek(std::size_t bytes);
+
+  /// Drops this much of what `peek` returned, such as a byte order mark.
+  void drop(std::size_t bytes);
+
+  /// Makes a carriage return end a line from here on, as in files of old Macintoshes.
+  void end_lines_at_returns();
+
   /// Puts text back before what comes next: the rest of the last block of `next`.
   void unread(std::string_view rest);
 
@@ -63,6 +73,7 @@ class text_source {
 
   std::size_t read(char* to, std::size_t bytes);
 
+  bool returns_end_lines_ = false;
   std::unique_ptr<file> file_;
   std::unique_ptr<inflater> inflater_;  // null: the text is plain
   std::string carry_;                   // the beginning of the next block

@@ -71,7 +71,9 @@ std::vector<std::string_view> split_choices(std::string_view range) {
   return choices;
 }
 
-bool is_number(option_kind kind) { return kind != option_kind::path && kind != option_kind::choice; }
+bool is_number(option_kind kind) {
+  return kind == option_kind::integer || kind == option_kind::real || kind == option_kind::size;
+}
 
 option_value parse_value(option_kind kind, std::string_view text) {
   if (kind == option_kind::integer) return parse_integer(text);
@@ -157,7 +159,7 @@ void check_row(option const& row) {
 }  // namespace
 
 std::string_view name_of(option_kind kind) noexcept {
-  constexpr std::string_view names[] = {"path", "integer", "real", "size", "choice"};
+  constexpr std::string_view names[] = {"path", "integer", "real", "size", "choice", "text"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -231,6 +233,10 @@ bool option_values::has(std::string_view name) const { return entries_[index_of(
 
 std::string const& option_values::choice(std::string_view name) const {
   return value_of(name, option_kind::choice).spelling;
+}
+
+std::string const& option_values::text(std::string_view name) const {
+  return value_of(name, option_kind::text).spelling;
 }
 
 std::filesystem::path option_values::path(std::string_view name) const {

@@ -17,7 +17,8 @@ enum class option_kind {
   integer,  // 64 bits, signed
   real,     // finite
   size,     // bytes, as parse_size reads them
-  choice    // one of the words of its range
+  choice,   // one of the words of its range
+  text      // such as a name
 };
 
 std::string_view name_of(option_kind kind) noexcept;
@@ -35,7 +36,7 @@ struct option {
 
 using option_table = std::span<option const>;
 
-/// A parsed value; monostate for path and choice, whose spelling is their value.
+/// A parsed value; monostate for path, choice and text, whose spelling is their value.
 using option_value = std::variant<std::monostate, std::int64_t, double, std::uint64_t>;
 
 /// Throws usage_error if a row breaks the rules above, a name is given twice, or a default is outside its range.
@@ -58,6 +59,7 @@ class option_values {
 
   // Errors: usage_error if the option is of another kind or has no value (ask has() first where there is no default).
   std::string const& choice(std::string_view name) const;
+  std::string const& text(std::string_view name) const;
   std::filesystem::path path(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;

@@ -7,16 +7,19 @@
 #include <vector>
 
 #include <lull/host/io/host_memory.hpp>
+#include <lull/tasks/mlp/table_columns.hpp>
 
 namespace lull {
 
 /// Rows of numbers, each with its class.
 struct labelled_rows {
   std::uint32_t rows = 0;
-  std::uint32_t features = 0;         // numbers a row
-  std::uint32_t classes = 0;          // highest label + 1; a label in between may be without rows
-  std::vector<float> values;          // (rows, features) f32, row by row
-  std::vector<std::uint32_t> labels;  // (rows,) u32, below classes
+  std::uint32_t features = 0;              // numbers a row
+  std::uint32_t classes = 0;               // highest label + 1; a label in between may be without rows
+  std::vector<float> values;               // (rows, features) f32, row by row
+  std::vector<std::uint32_t> labels;       // (rows,) u32, below classes
+  std::vector<std::string> class_names{};  // (classes,) where labels are text; empty: they are numbers
+  std::string taken{};                     // how the columns were read, one line
 };
 
 /// Limits on a file. A larger file is refused, with the name of the limit.
@@ -30,10 +33,9 @@ struct labelled_limits {
   std::optional<free_memory> memory{};  // that the rows may take; none: what is free
 };
 
-/// Reads a CSV file, gzip where its name ends in .gz: a row a line, numbers separated by commas, the last of them the
-/// label: 0, 1, 2 and so on (3.0 is 3). How many columns there are is found from the first line. Blanks around a number
-/// and blank lines are skipped, lines end in LF or CRLF. One line of column names may come first: one in which no
-/// column is a number.
+/// Reads a table (delimited_text): a row a line, numbers and a label: 0, 1, 2 and so on (3.0 is 3), or text, whose
+/// classes are numbered in the order of their names. The dialect and a header are found from the first rows, the
+/// columns as find_table_columns says.
 ///
 /// Values are rounded to the nearest float, small ones to 0.
 ///
@@ -42,11 +44,13 @@ struct labelled_limits {
 /// label, a line over 2 MiB, damaged or truncated gzip data, a limit exceeded, a file without rows, a file whose rows
 /// all have one label. limit_error where memory does not suffice: before reading, where the file's size and samples of
 /// its text tell, or else as soon as the rows that were read tell.
-labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {});
+labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {},
+                                 table_options const& table = {});
 
 /// Reads rows of `features` numbers each, all with or all without labels: without, `labels` is empty and `classes` 0.
 /// All rows may be of one class. Also throws input_error for another number of columns.
-labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits = {});
+labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits = {},
+                                 table_options const& table = {});
 
 /// Which rows train and which are held out for judging; both ascending, together every row once.
 struct row_split {

@@ -79,6 +79,7 @@ memory_need mlp_arrays::needs(std::span<std::uint32_t const> sizes, std::uint64_
   std::uint64_t const of_a_row = sizes.front() * sizeof(float) + sizeof(std::uint32_t);
   bytes += (training_rows + held_out_rows) * of_a_row + held_out_rows * 2 * sizeof(std::uint32_t);
   bytes += settings.batch * 4 * sizeof(std::uint32_t) + settings.epochs * 2 * sizeof(double) + sizeof(mlp_model);
+  bytes += settings.scaled_columns ? sizeof(std::uint32_t) : 0;
   return {.machine_bytes = bytes,
           .host_bytes = 2 * parameters * sizeof(float),                   // the owner's first ones and ours
           .preparing_bytes = (parameters + max_weights) * sizeof(float),  // as they are written into a file
@@ -145,6 +146,7 @@ mlp_arrays::mlp_arrays(executor& executor, std::span<layer_values const> layers,
   model.epoch_loss = (epoch_loss_ = {executor, settings.epochs}).data();
   model.epoch_right = (epoch_right_ = {executor, settings.epochs}).data();
   model.stopped = (stopped_ = {executor, 1}).data();
+  if (settings.scaled_columns) scaled_columns_ = {executor, 1};
   if (training.labels.empty()) {
     model.answers = (answers_ = {executor, held_out.labels.size()}).data();
     model.certainty = (certainty_ = {executor, held_out.labels.size()}).data();
@@ -198,6 +200,7 @@ std::vector<task_array> mlp_arrays::written() const {
   add("answers", answers_);
   add("certainty", certainty_);
   add("stopped", stopped_);
+  add("scaled_columns", scaled_columns_);
   return all;
 }
 

@@ -38,6 +38,7 @@ struct mlp_settings {
   float epsilon = 1e-8f;
   float weight_decay = 0.01f;
   mlp_precision precision = mlp_precision::fp32;
+  bool scaled_columns = false;  // the rows are scaled by columns, so a checkpoint without that does not fit
 };
 
 /// The named rows of a table, one after another.
@@ -99,6 +100,7 @@ class mlp_arrays {
   device_array<std::uint32_t> answers_;
   device_array<float> certainty_;
   device_array<std::uint32_t> stopped_;
+  device_array<std::uint32_t> scaled_columns_;  // (1,) 0; only so that checkpoints tell
   device_array<mlp_model> model_;
 };
 

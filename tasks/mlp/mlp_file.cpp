@@ -17,6 +17,14 @@ constexpr char const* advice =
     "; train the perceptron again. An .npz that Lull wrote becomes such a file in Python: "
     "safetensors.numpy.save_file(dict(numpy.load(\"old.npz\")), \"new.safetensors\")";
 
+constexpr char const* classes_key = "lull.classes";
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char byte) { return byte == '\n' || byte == '\r' || byte == '\t'; }, ' ');
+  return text;
+}
+
 std::string numbered(char const* name, std::size_t layer) { return name + std::to_string(layer); }
 
 std::vector<float> read_array(safetensors_reader const& file, std::string const& name,
@@ -49,15 +57,25 @@ void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
     add(numbered("weights", l), {layer.inputs, layer.outputs}, layer.weights);
     add(numbered("bias", l), {layer.outputs}, layer.bias);
   }
-  write_safetensors(path, tensors);
+  if (!model.columns.shift.empty()) {
+    add("column_shift", {model.columns.shift.size()}, model.columns.shift);
+    add("column_factor", {model.columns.factor.size()}, model.columns.factor);
+  }
+  safetensors_metadata metadata;
+  std::string names;
+  for (std::string const& each : model.class_names) names += one_line(each) + "\n";
+  if (!names.empty()) metadata[classes_key] = names;
+  write_safetensors(path, tensors, metadata);
 }
 
 mlp_file read_mlp(std::string const& path) {
   safetensors_reader const file{path, max_bytes, advice};
   mlp_file made;
   made.scale = read_array(file, "scale", {1}).front();
-  std::uint64_t const layers = (file.tensors().size() - 1) / 2;
-  if (layers < 1 || layers > mlp_model::max_layers || file.tensors().size() != 1 + 2 * layers) {
+  bool const scaled = file.find("column_shift") != nullptr;
+  std::size_t const others = scaled ? 3 : 1;
+  std::uint64_t const layers = file.tensors().size() < others ? 0 : (file.tensors().size() - others) / 2;
+  if (layers < 1 || layers > mlp_model::max_layers || file.tensors().size() != others + 2 * layers) {
     throw input_error(path, 0,
                       "is no perceptron of Lull's: it holds " + std::to_string(file.tensors().size()) + " tensors");
   }
@@ -72,6 +90,17 @@ mlp_file read_mlp(std::string const& path) {
     made.layers.push_back({static_cast<std::uint32_t>(inputs), static_cast<std::uint32_t>(outputs),
                            read_array(file, numbered("weights", l), {inputs, outputs}),
                            read_array(file, numbered("bias", l), {outputs})});
+  }
+  if (scaled) {
+    std::vector<std::uint64_t> const shape{made.layers.front().inputs};
+    made.columns = {read_array(file, "column_shift", shape), read_array(file, "column_factor", shape)};
+  }
+  if (auto const names = file.metadata().find(classes_key); names != file.metadata().end()) {
+    std::string_view left = names->second;
+    for (; !left.empty(); left.remove_prefix(std::min(left.find('\n') + 1, left.size())))
+      made.class_names.emplace_back(left.substr(0, left.find('\n')));
+    if (made.class_names.size() != made.layers.back().outputs || !names->second.ends_with('\n'))
+      throw input_error(path, 0, "names other classes than the last layer has: train the perceptron again");
   }
   return made;
 }

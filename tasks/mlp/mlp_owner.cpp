@@ -9,6 +9,7 @@
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/shipped_file.hpp>
 #include <lull/host/task/array_owner.hpp>
+#include <lull/host/task/dialect_rows.hpp>
 #include <lull/host/task/learning_curve.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/reference.hpp>
@@ -16,9 +17,23 @@
 namespace lull {
 namespace {
 
+constexpr option label_row{
+    "label", option_kind::text, "", "",
+    "column of labels, a name or a number from 1; default: label, target, class or y, or the last"};
+constexpr option drop_row{"drop", option_kind::text, "", "",
+                          "columns to leave out: names or numbers from 1, or none; default: row numbers"};
+
 constexpr option mlp_options[] = {
     {"data", option_kind::path, "", "",
-     "CSV with numbers and then a label in each line, also .gz; default: 1,797 handwritten digits"},
+     "table with numbers and a label in each row, also .gz; default: 1,797 handwritten digits"},
+    label_row,
+    drop_row,
+    header_row,
+    delimiter_row,
+    decimal_row,
+    {"scale", option_kind::choice, "", "columns|all",
+     "columns: each to mean 0 and standard deviation 1, as the model keeps them; all: by the largest number; default: "
+     "columns, and all for the shipped digits, whose columns are alike"},
     {"layers", option_kind::integer, "2", "[1, 8]", "number of hidden layers"},
     {"hidden", option_kind::integer, "256", "[1, 65536]", "width of each hidden layer"},
     {"epochs", option_kind::integer, "30", "[1, 100000]", "passes over the training rows"},
@@ -36,7 +51,12 @@ constexpr option mlp_options[] = {
 constexpr option classify_options[] = {
     {"model", option_kind::path, "", "", "perceptron from the task mlp, .safetensors"},
     {"data", option_kind::path, "", "",
-     "CSV with numbers in each line, and a label after them or not, also .gz; default: 1,797 handwritten digits"},
+     "table with numbers in each row, with a label or not, also .gz; default: 1,797 handwritten digits"},
+    label_row,
+    drop_row,
+    header_row,
+    delimiter_row,
+    decimal_row,
     {"out", option_kind::path, "", "", "file for the answers: row, tab, class, tab, probability a line"},
     {"batch", option_kind::integer, "256", "[1, 65536]", "rows in a batch"},
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
@@ -79,6 +99,12 @@ bool agree(std::uint64_t right, reference_answers const& expected, std::size_t r
 
 std::string data_file(option_values const& values) {
   return values.has("data") ? values.path("data").string() : shipped_file("digits.csv.gz", "data=FILE").string();
+}
+
+table_options table_from(option_values const& values) {
+  return {.label = values.has("label") ? values.text("label") : "",
+          .drop = values.has("drop") ? values.text("drop") : "",
+          .dialect = dialect_from(values)};
 }
 
 void check_classes(option_values const& values, std::uint64_t classes) {
@@ -164,10 +190,11 @@ class mlp_owner final : public array_owner<mlp_arrays> {
                     100 * epochs[at].accuracy);
       lines.push_back(text);
     }
+    if (values_.has("data")) lines.push_back("data: " + taken_);
     // the model first, because it took longest to make
     if (!arrays_->stopped()) {
       write_asked("model", lines, [&](std::filesystem::path const& path) {
-        write_mlp(path, {arrays_->layers(), settings_.scale});
+        write_mlp(path, {arrays_->layers(), settings_.scale, columns_, class_names_});
       });
     }
     write_asked("losses", lines, [&](std::filesystem::path const& path) { write_file(path, csv); });
@@ -193,14 +220,22 @@ class mlp_owner final : public array_owner<mlp_arrays> {
   }
 
   void read_inputs(executor_kind kind) {
-    labelled_rows const all = read_labelled_rows(data_file(values_));
+    labelled_rows const all = read_labelled_rows(data_file(values_), {}, table_from(values_));
     check_classes(values_, all.classes);
     row_split const split = split_rows(all.rows, settings_.seed);
     if (split.held_out.empty())
       throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
     training_ = table_of(all, split.training);
     held_out_ = table_of(all, split.held_out);
-    settings_.scale = scale_of(training_);
+    taken_ = all.taken;
+    class_names_ = all.class_names;
+    settings_.scaled_columns = values_.has("scale") ? values_.choice("scale") == "columns" : values_.has("data");
+    if (settings_.scaled_columns) {
+      columns_ = scaling_of(training_, all.features);
+      apply(columns_, training_);
+      apply(columns_, held_out_);
+    }
+    settings_.scale = settings_.scaled_columns ? 1 : scale_of(training_);
     settings_.precision = precision_of(values_, kind);
     sizes_ = {all.features};
     sizes_.insert(sizes_.end(), static_cast<std::size_t>(values_.integer("layers")),
@@ -224,6 +259,9 @@ class mlp_owner final : public array_owner<mlp_arrays> {
   row_table training_;
   row_table held_out_;
   std::vector<layer_values> first_;
+  column_scaling columns_;
+  std::vector<std::string> class_names_;
+  std::string taken_;
 };
 
 class classify_owner final : public array_owner<mlp_arrays> {
@@ -254,17 +292,23 @@ class classify_owner final : public array_owner<mlp_arrays> {
     std::vector<float> const certainty = arrays_->certainty();
     atomic_file file{values_.path("out")};
     for (std::size_t row = 0; row < answers.size(); ++row) {
-      char line[64];
-      std::snprintf(line, sizeof line, "%zu\t%u\t%.6f\n", row, answers[row], static_cast<double>(certainty[row]));
-      file.write(line);
+      char probability[32];
+      std::snprintf(probability, sizeof probability, "%.6f", static_cast<double>(certainty[row]));
+      file.write(std::to_string(row) + "\t" + class_text(answers[row]) + "\t" + probability + "\n");
     }
     file.commit();
-    if (!labelled_) return {std::to_string(answers.size()) + " rows: " + values_.path("out").string()};
+    std::vector<std::string> lines;
+    if (values_.has("data")) lines.push_back("data: " + taken_);
+    if (!labelled_) {
+      lines.insert(lines.begin(), std::to_string(answers.size()) + " rows: " + values_.path("out").string());
+      return lines;
+    }
     std::uint64_t const right = arrays_->epoch_right().front();
     char text[96];
     std::snprintf(text, sizeof text, "%zu rows, %.2f %% as labelled: ", answers.size(),
                   100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
-    return {text + values_.path("out").string()};
+    lines.insert(lines.begin(), text + values_.path("out").string());
+    return lines;
   }
   std::vector<task_figure> figures() const override {
     if (!labelled_) return {};
@@ -289,10 +333,18 @@ class classify_owner final : public array_owner<mlp_arrays> {
 
   void read_inputs(executor_kind kind) {
     model_ = read_mlp(values_.path("model").string());
-    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs);
+    table_options table = table_from(values_);
+    table.classes = model_.class_names;
+    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs, {}, table);
     labelled_ = !all.labels.empty();
     rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
+    apply(model_.columns, rows_);
+    taken_ = all.taken;
     precision_ = precision_of(values_, kind);
+  }
+
+  std::string class_text(std::uint32_t number) const {
+    return number < model_.class_names.size() ? model_.class_names[number] : std::to_string(number);
   }
 
   mlp_settings settings() const {
@@ -306,6 +358,7 @@ class classify_owner final : public array_owner<mlp_arrays> {
   mlp_precision precision_ = mlp_precision::fp32;
   row_table rows_;  // without labels: all 0, so that at least those answers are judged
   bool labelled_ = true;
+  std::string taken_;
 };
 
 }  // namespace

@@ -92,6 +92,28 @@ TEST(graph_sgd_owner, takes_ratings_from_a_file) {
   EXPECT_NE(task->write().front().find("of 3 blocks"), std::string::npos) << task->write().front();
 }
 
+TEST(graph_sgd_owner, says_how_it_read_the_columns) {
+  test::test_folder const folder;
+  std::string text = "a;b;c;d\n";
+  for (int at = 0; at < 300; ++at) {
+    text += std::to_string(at * 3) + ";" + std::to_string(at % 30) + ";" + std::to_string(at * 7 % 10) + ";" +
+            std::to_string(1 + at % 5) + ",5\n";
+  }
+  auto const file = folder.write("ratings.csv", text);
+  auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});
+  EXPECT_THROW(owner({{"ratings", file}})->prepare(*executor), input_error);
+  auto const task = owner({{"ratings", file}, {"columns", "b,c,4"}, {"epochs", "2"}, {"factors", "8"}});
+  task->prepare(*executor);
+  EXPECT_TRUE(run_to_end(*task, *executor).finished);
+  EXPECT_TRUE(task->verify().ok) << task->verify().message;
+  EXPECT_EQ(task->write()[1],
+            "ratings: separated by semicolons, decimal commas, names in the first line; user is column 2 (b), item is "
+            "column 3 (c), rating is column 4 (d); not read: column 1 (a)");
+  EXPECT_THROW(owner({{"ratings", file}, {"columns", "b,c,4"}, {"header", "no"}})->prepare(*executor), input_error);
+  EXPECT_THROW(owner({{"ratings", file}, {"columns", "2,3,4"}, {"delimiter", "tab"}})->prepare(*executor), input_error);
+  EXPECT_THROW(owner({{"columns", "2,3,4"}}), usage_error);
+}
+
 TEST(graph_sgd_owner, tells_what_it_takes_before_it_does) {
   for (settings const& given : {small, with(small, {{"groups", "50"}}), settings{{"count", "20000"}, {"users", "9"}}}) {
     auto const executor = make_executor({.kind = executor_kind::threads, .processors = 2});

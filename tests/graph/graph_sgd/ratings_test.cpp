@@ -32,9 +32,11 @@ TEST(read_ratings, takes_the_usual_separators) {
   std::vector<rating> const expected{{1, 1193, 5}, {0, 7, -2.5F}, {2, 7, 0.5F}};
   for (std::string const& text : {
            std::string{"1::1193::5::978300760\n0::7::-2.5::1\n2::7::.5::2\n"},
-           std::string{"userId,movieId,rating,timestamp\n1,1193,5.0,12\n0,7,-25e-1,1\n2,7,0.5\n"},
-           std::string{"1\t1193\t5\t978300760\r\n\r\n0\t7\t-2.5\r\n2\t7\t+.5"},
-           std::string{"  1 1193 5\n0 7 -2.5 and more\n\n2; 7; 0.5;\n"},
+           std::string{"userId,movieId,rating,timestamp\n1,1193,5.0,12\n0,7,-25e-1,1\n2,7,0.5,\n"},
+           std::string{"1\t1193\t5\t978300760\r\n\r\n0\t7\t-2.5\t0\r\n2\t7\t+.5\t"},
+           std::string{"  1 1193 5\n0 7  -2.5\n\n2 7\t0.5 \n"},
+           std::string{"1; 1193; 5;\n0; 7; -2.5;\n2; 7; 0.5;\n"},
+           std::string{"1|1193|5\n0|7|-2.5\n2|7|0.5\n"},
        }) {
     ratings const read = read_ratings(folder.write("ratings.txt", text));
     EXPECT_EQ(list(read), expected) << text;
@@ -85,23 +87,31 @@ TEST(read_ratings, says_what_is_wrong_and_where) {
   for (row const& each : {
            row{"", "is empty"},
            row{"user item rating\n", "holds no ratings"},
-           row{"0 1 2\nuser 1 2\n", "2: expected the id of a user"},
-           row{"0 1 2\n-1 1 2\n", "2: expected the id of a user, a whole number from 0, got `-1 1 2`"},
-           row{"0 1.5 2\n", "1: expected the id of an item"},
-           row{"0 1\n", "1: expected a rating"},
-           row{"0\n", "1: expected the id of an item"},
-           row{"0 1 nan\n", "1: expected a rating"},
-           row{"0 1 inf\n", "1: expected a rating"},
-           row{"0 1 1e99\n", "1: expected a rating"},
-           row{"0 1 5x\n", "1: expected a rating"},
-           row{"0 1 +-5\n", "1: expected a rating"},
-           row{"0 99999999999999999999 5\n", "1: expected the id of an item"},
-           row{"0 134217728 5\n", "1: item 134217728 is not below the limit max_ids = 134217728"},
+           row{"1 1 2\nuser 1 2\n", "2: column 1: expected the id of a user"},
+           row{"0 1 2\n-1 1 2\n", "2: column 1: expected the id of a user, a whole number from 0, got `-1`"},
+           row{"0 1.5 2\n", "1: column 2: expected the id of an item"},
+           row{"0 1\n", "1: 2 columns, but a rating has three"},
+           row{"0\n", "1: 1 column, but a rating has three"},
+           row{"0 1 nan\n", "1: column 3: expected a rating"},
+           row{"0 1 inf\n", "1: column 3: expected a rating"},
+           row{"0 1 1e99\n", "1: column 3: expected a rating"},
+           row{"0 1 5x\n", "1: column 3: expected a rating"},
+           row{"0 1 +-5\n", "1: column 3: expected a rating"},
+           row{"0 99999999999999999999 5\n", "1: column 2: expected the id of an item"},
+           row{"0 1 2\n0 1 2 3\n", "2: 4 columns instead of 3 as in line 1"},
+           row{"0,1,2\n0,1\n", "2: 2 columns instead of 3 as in line 1"},
+           row{"0,1,2\n0,,5\n", "2: column 2 is empty: expected the id of an item"},
+           row{"0,1,2\n0,3,\n", "2: column 3 is empty: expected a rating"},
+           row{"-5,3,4.5\n1,1,1\n", "1: column 1: expected the id of a user"},
+           row{"0;1;2,5\n0;1;2.5\n", "2: column 3: expected a rating"},
+           row{"0,1,\"2\"x\n", "1: column 3: text after the closing quote"},
+           row{"0,1,2\n0,1,\"2\n", "2: a quoted field is not closed"},
+           row{"0 134217728 5\n", "1: column 2: item 134217728 is not below the limit max_ids = 134217728"},
        }) {
     std::string const said = refusal(folder.write("ratings.txt", each.text));
     EXPECT_NE(said.find(each.says), std::string::npos) << each.text << " → " << said;
   }
-  EXPECT_NE(refusal(folder.write("long.txt", "0 1 2" + std::string(70'000, ' ') + "\n")).find("64 KiB"),
+  EXPECT_NE(refusal(folder.write("long.txt", "0 1 2" + std::string(70'000, ' ') + "\n")).find("more than 65536 bytes"),
             std::string::npos);
   EXPECT_NE(refusal(folder.at("none.txt")), "");
   EXPECT_NE(refusal(folder.write("cut.gz", test::gzip("0 1 2\n").substr(0, 20))), "");

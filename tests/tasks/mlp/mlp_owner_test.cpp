@@ -190,12 +190,13 @@ TEST_F(mlp, answers_for_rows_without_labels_and_says_no_accuracy) {
     auto const question = owner(ask_, {{"model", file("m.safetensors")}, {"data", file(data)}, {"out", file("a.tsv")}});
     auto const lines = run(*question);
     EXPECT_TRUE(question->verify().ok);
-    return lines;
+    EXPECT_TRUE(lines.back().starts_with("data: separated by commas")) << lines.back();
+    return lines.front();
   };
-  EXPECT_EQ(answers_to("plain.csv"), std::vector<std::string>{"3 rows: " + file("a.tsv")});
+  EXPECT_EQ(answers_to("plain.csv"), "3 rows: " + file("a.tsv"));
   std::string const plain = text("a.tsv");
   EXPECT_EQ(plain.substr(0, 4), "0\t1\t");
-  EXPECT_EQ(answers_to("labelled.csv"), std::vector<std::string>{"3 rows, 66.67 % as labelled: " + file("a.tsv")});
+  EXPECT_EQ(answers_to("labelled.csv"), "3 rows, 66.67 % as labelled: " + file("a.tsv"));
   EXPECT_EQ(text("a.tsv"), plain);
 }
 
@@ -236,6 +237,74 @@ TEST_F(mlp, a_loss_that_is_no_number_ends_the_job_and_says_so) {
 
 /// The file is as Python's safetensors.numpy.save_file writes it: with another order of the data, and without
 /// checksums.
+/// Three classes that only the last, small column tells apart, beside a large one.
+std::string table_of_scales(bool by_name) {
+  std::string rows = ",size,weight,kind\n";
+  char const* const names[] = {"ant", "bee", "cat"};
+  for (int row = 0; row < 150; ++row) {
+    std::string const kind = by_name ? names[row % 3] : std::to_string(row % 3);
+    rows += std::to_string(row) + "," + std::to_string(900 + row * 37 % 100) + "," +
+            std::to_string(0.001 * (row % 3) + 0.0001 * (row * 7 % 5)) + "," + kind + "\n";
+  }
+  return rows;
+}
+
+TEST_F(mlp, learns_from_columns_of_any_scale_and_keeps_the_scales) {
+  auto const accuracy = [&](given more) {
+    more.insert(more.end(), {{"hidden", "16"}, {"epochs", "40"}, {"rate", "0.01"}, {"batch", "16"}});
+    auto const job = owner(train_, more);
+    run(*job);
+    EXPECT_TRUE(job->verify().ok) << job->verify().message;
+    return job->figures()[1].value;
+  };
+  write_file(folder_ / "scales.csv", table_of_scales(true));
+  EXPECT_GE(accuracy({{"data", file("scales.csv")}, {"model", file("m.safetensors")}}), 0.95);
+  EXPECT_LT(accuracy({{"data", file("scales.csv")}, {"scale", "all"}}), 0.9);
+  mlp_file const model = read_mlp(file("m.safetensors"));
+  EXPECT_EQ(model.class_names, (std::vector<std::string>{"ant", "bee", "cat"}));
+  EXPECT_EQ(model.columns.shift.size(), 2U);
+
+  write_file(folder_ / "some.csv", "size,weight\n920,0.0001\n930,0.0012\n940,0.0022\n");
+  auto const question =
+      owner(ask_, {{"model", file("m.safetensors")}, {"data", file("some.csv")}, {"out", file("a.tsv")}});
+  auto const said = run(*question);
+  EXPECT_EQ(said.back(), "data: separated by commas, names in the first line; 2 numbers a row, no label");
+  std::string const answers = text("a.tsv");
+  EXPECT_EQ(answers.substr(0, 6), "0\tant\t");
+  EXPECT_NE(answers.find("1\tbee\t"), std::string::npos) << answers;
+  EXPECT_NE(answers.find("2\tcat\t"), std::string::npos) << answers;
+  auto const again =
+      owner(ask_, {{"model", file("m.safetensors")}, {"data", file("scales.csv")}, {"out", file("a.tsv")}});
+  run(*again);
+  EXPECT_GE(again->figures()[0].value, 0.95);
+}
+
+TEST_F(mlp, says_how_it_read_the_table) {
+  write_file(folder_ / "scales.csv", table_of_scales(false));
+  auto const job = owner(train_, {{"data", file("scales.csv")}, {"hidden", "8"}, {"epochs", "1"}});
+  EXPECT_EQ(run(*job).back(),
+            "data: separated by commas, names in the first line; 2 numbers a row, label is column 4 (kind); left out: "
+            "column 1");
+  auto const by_name =
+      owner(train_, {{"data", file("scales.csv")}, {"label", "kind"}, {"drop", "size"}, {"epochs", "1"}});
+  EXPECT_NE(run(*by_name).back().find("left out: column 2 (size)"), std::string::npos);
+  EXPECT_THROW(owner(train_, {{"data", file("scales.csv")}, {"label", "none"}})->prepare(*executor_), input_error);
+}
+
+/// A checkpoint from rows in one scale must not go on with rows in others.
+TEST_F(mlp, columns_of_their_own_scales_have_a_state_of_their_own) {
+  write_file(folder_ / "scales.csv", table_of_scales(false));
+  auto const arrays_of = [&](given more) {
+    more.insert(more.end(), {{"hidden", "8"}, {"epochs", "1"}});
+    auto const job = owner(train_, more);
+    job->prepare(*executor_);
+    return job->arrays().size();
+  };
+  std::size_t const plain = arrays_of({});
+  EXPECT_EQ(arrays_of({{"data", file("scales.csv")}, {"scale", "all"}}), plain);
+  EXPECT_EQ(arrays_of({{"data", file("scales.csv")}}), plain + 1);
+}
+
 TEST_F(mlp, models_of_other_programs_answer_too) {
   write_mlp(folder_ / "ours.safetensors", {{{2, 1, {1, 0.5f}, {3}}}, 2});
   std::string data;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/io/delimited_text.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+namespace {
+
+constexpr std::string_view utf8_mark = "\xef\xbb\xbf";
+
+compression packing_of(std::string const& path) {
+  return path.ends_with(".gz") ? compression::gzip : compression::none;
+}
+
+/// Whether the first line ends in a carriage return alone.
+bool ends_at_return(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (text[at] == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (text[at] == '\n') return false;
+    if (text[at] == '\r') return text[at + 1] != '\n';
+  }
+  return false;
+}
+
+}  // namespace
+
+delimited_text::delimited_text(std::string path, dialect_options const& given, delimited_limits const& limits)
+    : path_(std::move(path)),
+      limits_(limits),
+      source_(path_, packing_of(path_), limits.max_bytes),
+      block_{.bytes = std::vector<char>(std::max(text_block_bytes, 2 * limits.max_line_bytes))} {
+  begin(given);
+}
+
+void delimited_text::begin(dialect_options const& given) {
+  constexpr std::size_t sample_bytes = 128UL * 1024;
+  std::string_view sample = source_.peek(sample_bytes);
+  if (std::count(sample.begin(), sample.end(), '\n') < 4) sample = source_.peek(block_.bytes.size() - 1);
+  if (sample.starts_with("\xff\xfe") || sample.starts_with("\xfe\xff")) refuse("is UTF-16 text: save it as UTF-8");
+  if (sample.substr(0, sample.find('\n')).find('\0') != sample.npos)
+    refuse("holds a zero byte: this is not a text file");
+  if (sample.starts_with(utf8_mark)) {
+    source_.drop(utf8_mark.size());
+    sample = source_.peek(0);
+  }
+  if ((returns_ = ends_at_return(sample))) {
+    source_.end_lines_at_returns();
+    sample = source_.peek(0);
+  }
+  // Lines before the first row are comments or blank; they are skipped here alone.
+  std::size_t comments = 0;
+  for (;;) {
+    std::string_view const line = sample.substr(comments, sample.find('\n', comments) - comments);
+    if (comments + line.size() >= sample.size() ||
+        (!line.starts_with('#') && !line.starts_with('%') && !is_blank_line(line, " ")))
+      break;
+    comments += line.size() + 1;
+    ++lines_;
+  }
+  source_.drop(comments);
+  std::string_view const rows = source_.peek(0);
+  bool const cut = rows.size() + comments + utf8_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
+  std::string text{rows.substr(0, cut ? rows.rfind('\n') + 1 : rows.size())};
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  dialect_ = find_dialect(text, given);
+}
+
+std::uint64_t delimited_text::expect(bool with_delimiters) {
+  std::string marks{returns_ ? "\r" : "\n"};
+  if (with_delimiters) marks += dialect_.delimiter;
+  return source_.expect(marks);
+}
+
+bool delimited_text::fill() {
+  if (at_ != block_.size) return true;
+  at_ = 0;
+  if (source_.next(block_)) return true;
+  block_.size = 0;
+  return false;
+}
+
+std::string_view delimited_text::rest() {
+  if (dialect_.header && !header_read_) return {};  // `next` comes first
+  return fill() ? block_.text().substr(at_) : std::string_view{};
+}
+
+void delimited_text::advance(char const* to, std::uint64_t lines) {
+  at_ = static_cast<std::size_t>(to - block_.bytes.data());
+  lines_ += lines;
+}
+
+bool delimited_text::read_record(text_record& record) {
+  while (fill()) {
+    char const* const begin = block_.bytes.data() + at_;
+    char const* const end = block_.bytes.data() + block_.size;
+    auto const* const line_end =
+        static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
+    record_line_ = lines_ + 1;
+    auto const too_long = [&] { refuse("a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes"); };
+    if (static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
+    if (is_blank_line({begin, static_cast<std::size_t>(line_end - begin)}, dialect_.delimiter)) {
+      at_ = static_cast<std::size_t>(line_end + 1 - block_.bytes.data());
+      ++lines_;
+      continue;
+    }
+    divide_record(begin, end, dialect_.delimiter, record);
+    if (record.end == nullptr) {  // a quoted field goes on after the block
+      if (static_cast<std::size_t>(end - begin) > limits_.max_line_bytes)
+        refuse("a quoted field is not closed within " + std::to_string(limits_.max_line_bytes) + " bytes");
+      std::string const open{begin, end};
+      source_.unread(open);
+      at_ = block_.size = 0;
+      if (!source_.next(block_) || block_.size <= open.size()) refuse("a quoted field is not closed");
+      continue;
+    }
+    if (static_cast<std::size_t>(record.end - begin) > limits_.max_line_bytes + 1 && record.lines > 1)
+      refuse("a quoted field is not closed within " + std::to_string(limits_.max_line_bytes) + " bytes");
+    at_ = static_cast<std::size_t>(record.end - block_.bytes.data());
+    lines_ += record.lines;
+    if (record.stray != 0)
+      refuse("column " + std::to_string(record.stray) + ": text after the closing quote; a quote within is doubled");
+    return true;
+  }
+  return false;
+}
+
+bool delimited_text::next(text_record& record) {
+  if (!read_record(record)) return false;
+  if (width_ == 0) {
+    header_line_ = record_line_;
+    width_ = record.fields.size();
+    if (width_ != dialect_.columns.size()) refuse("the first row is too long or holds no field");
+  }
+  if (dialect_.header && !std::exchange(header_read_, true)) return next(record);
+  if (record.fields.size() != width_) {
+    refuse(std::to_string(record.fields.size()) + " columns instead of " + std::to_string(width_) + " as in line " +
+           std::to_string(header_line_));
+  }
+  return true;
+}
+
+void delimited_text::find_decimal(std::string_view field) {
+  if (auto const sign = field.find_first_of(".,"); sign != field.npos) dialect_.decimal = field[sign];
+}
+
+void delimited_text::refuse(std::string const& message) const { refuse_at(record_line_, message); }
+
+void delimited_text::refuse_at(std::uint64_t line, std::string const& message) const {
+  throw input_error(path_, line, message);
+}
+
+}  // namespace lull

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <lull/host/io/text_dialect.hpp>
+#include <lull/host/io/text_number.hpp>
+#include <lull/host/io/text_source.hpp>
+
+namespace lull {
+
+struct delimited_limits {
+  std::uint64_t max_bytes = 1ULL << 34;      // of text, after decompression
+  std::size_t max_line_bytes = 64UL * 1024;  // also of a record of several lines
+};
+
+/// A text of rows and columns, read row by row: CSV and its relatives. Not thread-safe.
+///
+/// Lines end in LF, CRLF or CR; a byte order mark is dropped; quotes are those of RFC 4180. A file whose name ends in
+/// .gz is decompressed. Blank lines are skipped, and lines that begin with # or % before the first row. Each row must
+/// have as many fields as the first line has. Errors: input_error with file and line; text_error as of text_source.
+class delimited_text {
+ public:
+  /// Finds the dialect from the first rows. Throws input_error for what is no text.
+  delimited_text(std::string path, dialect_options const& given, delimited_limits const& limits);
+
+  text_dialect const& dialect() const noexcept { return dialect_; }
+  std::uint64_t line() const noexcept { return record_line_; }         // of the row that `next` returned, from 1
+  std::uint64_t header_line() const noexcept { return header_line_; }  // or that of the first row; 0: none yet
+  /// About how many bytes are one of the delimiters or line ends; see text_source::expect.
+  std::uint64_t expect(bool with_delimiters);
+
+  /// Reads the next row; false at the end. The fields are valid until the next call. The header is not returned.
+  bool next(text_record& record);
+
+  /// Returns the whole lines of the current block that are not read yet, or those of the next block; empty at the end.
+  /// For a reader that knows simple rows at sight: it calls `advance` after them, and `next` for any other row.
+  std::string_view rest();
+  void advance(char const* to, std::uint64_t lines);
+
+  /// Reads a number with the text's decimal sign. The first number that has a sign decides which.
+  template <class Number>
+  number_reading read_number(std::string_view field, Number& number) {
+    if (dialect_.decimal == '\0') find_decimal(field);
+    return lull::read_number(field, number, dialect_.decimal);
+  }
+
+  [[noreturn]] void refuse(std::string const& message) const;  // of the row that `next` returned
+  [[noreturn]] void refuse_at(std::uint64_t line, std::string const& message) const;
+
+ private:
+  void begin(dialect_options const& given);
+  bool fill();
+  bool read_record(text_record& record);
+  void find_decimal(std::string_view field);
+
+  std::string const path_;
+  delimited_limits const limits_;
+  text_source source_;
+  text_block block_;
+  text_dialect dialect_;
+  std::size_t at_ = 0;  // in the block
+  std::uint64_t lines_ = 0;
+  std::uint64_t record_line_ = 0;
+  std::uint64_t header_line_ = 0;
+  std::size_t width_ = 0;  // columns; 0: no row yet
+  bool header_read_ = false;
+  bool returns_ = false;  // end lines
+};
+
+}  // namespace lull

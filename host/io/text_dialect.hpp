@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lull {
+
+/// How a text is divided into columns, as far as a user says so. What is not given is found from the first rows.
+struct dialect_options {
+  std::string delimiter{};       // "," ";" "\t" "|" "::" ":", or " " for runs of blanks; empty: found
+  std::optional<bool> header{};  // whether the first row names the columns; none: found
+  char decimal = '\0';           // '.' or ','; zero: found
+};
+
+/// The fields of one line, or of several where a quoted field holds line ends.
+struct text_record {
+  std::vector<std::string_view> fields;
+  std::vector<std::string> unescaped;  // what fields with doubled quotes point to
+  char const* end = nullptr;           // after the line's end; null: a quoted field is still open where the text ends
+  std::uint64_t lines = 1;
+  std::size_t stray = 0;  // column from 1 in which text follows a closing quote; 0: none
+};
+
+/// Divides the record at `at`; `end` follows a line feed. Quotes as in RFC 4180; blanks around a field are dropped.
+void divide_record(char const* at, char const* end, std::string_view delimiter, text_record& record);
+
+/// Whether the line holds blanks alone, none of them a delimiter.
+bool is_blank_line(std::string_view line, std::string_view delimiter);
+
+/// What is known of a column from the first rows.
+struct text_column {
+  std::string name{};      // from the header; empty without
+  bool number = false;     // most fields are numbers
+  bool words = false;      // some fields are no numbers
+  bool counts_up = false;  // whole numbers from 0 or 1, each one larger than the one before
+  bool from_name = false;  // there is a header
+};
+
+/// How a text is divided into columns.
+struct text_dialect {
+  std::string delimiter = ",";
+  char decimal = '\0';  // zero: no number in the first rows has one
+  bool header = false;
+  std::string doubt{};  // what else the first line could be; empty: nothing
+  std::vector<text_column> columns{};
+};
+
+/// Finds the dialect of a text that begins so; `text` is of whole lines. Each delimiter is tried on up to 100 rows; the
+/// one that gives most numbers is taken. A first row is a header if it has words in columns of numbers, or counts 0, 1,
+/// 2 and so on as pandas names columns.
+text_dialect find_dialect(std::string_view text, dialect_options const& given);
+
+/// "separated by semicolons, decimal commas, names in the first line"
+std::string to_string(text_dialect const& dialect);
+
+/// "column 3 (rating)"
+std::string column_text(text_dialect const& dialect, std::size_t column);
+
+/// Finds a column by its name or, where no column has that name, by its number from 1 (-1: the last). None: no such.
+std::optional<std::size_t> find_column(text_dialect const& dialect, std::string_view wanted);
+
+/// In lower case, without what is neither letter nor digit: `userId`, `user_id` and `User ID` are one name.
+std::string plain_name(std::string_view name);
+
+/// Whether the column has no name, or a name that tables give their row numbers, and counts up.
+bool is_row_number(text_column const& column);
+
+/// Divides `a,b,c`; a name with a comma is quoted.
+std::vector<std::string> divide_names(std::string_view list);
+
+}  // namespace lull

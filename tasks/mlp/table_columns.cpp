@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/tasks/mlp/table_columns.hpp>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+namespace lull {
+namespace {
+
+std::string no_column(text_dialect const& dialect, std::string const& wanted) {
+  return "there is no column `" + wanted + "`; the file has " + std::to_string(dialect.columns.size()) + " columns" +
+         (dialect.header ? "" : " and no line of names");
+}
+
+std::optional<std::size_t> find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept) {
+  for (std::string_view const name : {"label", "labels", "target", "class", "y"}) {
+    for (std::size_t const column : kept) {
+      if (dialect.header && plain_name(dialect.columns[column].name) == name) return column;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+table_columns find_table_columns(text_dialect const& dialect, std::uint64_t features, table_options const& given) {
+  table_columns made;
+  std::vector<std::size_t> dropped;
+  if (given.drop.empty()) {
+    for (std::size_t column = 0; column < dialect.columns.size(); ++column) {
+      if (is_row_number(dialect.columns[column])) dropped.push_back(column);
+    }
+  } else if (given.drop != "none") {
+    for (std::string const& each : divide_names(given.drop)) {
+      auto const found = find_column(dialect, each);
+      if (!found) {
+        made.fault = "drop=" + given.drop + ": " + no_column(dialect, each);
+        return made;
+      }
+      dropped.push_back(*found);
+    }
+  }
+  std::optional<std::size_t> asked;
+  if (!given.label.empty()) {
+    asked = find_column(dialect, given.label);
+    if (!asked) {
+      made.fault = "label=" + given.label + ": " + no_column(dialect, given.label);
+      return made;
+    }
+    std::erase(dropped, *asked);
+  }
+  std::vector<std::size_t> kept;
+  for (std::size_t column = 0; column < dialect.columns.size(); ++column) {
+    if (std::find(dropped.begin(), dropped.end(), column) == dropped.end()) kept.push_back(column);
+  }
+  bool const labelled = features == 0 || kept.size() == features + 1;
+  if (labelled && !kept.empty()) {
+    if (!asked) asked = find_label(dialect, kept);
+    made.label = asked.value_or(kept.back());
+    std::erase(kept, *made.label);
+  }
+  made.values = kept;
+  if (features != 0 && kept.size() != features) {
+    made.fault = std::to_string(kept.size() + (made.label ? 1 : 0)) + " columns, but rows to class have " +
+                 std::to_string(features) + " numbers, with or without a label after them";
+  }
+  if (features == 0 && kept.empty()) made.fault = "no column is left but the label";
+  made.taken = to_string(dialect) + "; " + std::to_string(kept.size()) + " numbers a row, " +
+               (made.label ? "label is " + column_text(dialect, *made.label) : "no label");
+  for (std::size_t at = 0; at < std::min<std::size_t>(dropped.size(), 16); ++at)
+    made.taken += (at == 0 ? "; left out: " : ", ") + column_text(dialect, dropped[at]);
+  if (!dialect.doubt.empty()) made.taken += "; " + dialect.doubt;
+  return made;
+}
+
+}  // namespace lull
