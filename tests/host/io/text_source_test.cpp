@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many lines a text is expected to have; graph/load_test.cpp and the tests beside it hold the rest.
+// How many lines a text is expected to have, and byte order marks; graph/load_test.cpp and the tests beside it hold the
+// rest.
 #include <lull/host/io/text_source.hpp>
 
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include <lull/tests/graph/graph_file.hpp>
+#include <lull/tests/support/message_of.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
@@ -42,6 +45,55 @@ TEST(text_source, expects_no_more_lines_than_the_sample_with_the_fewest_tells) {
   EXPECT_EQ(expected(longer + shorter + shorter), 3 * part / 8);
   EXPECT_EQ(expected(shorter + longer + shorter), 3 * part / 8);
   EXPECT_EQ(expected(shorter + shorter + longer), 3 * part / 8);
+}
+
+std::string text_of(std::string const& path, compression packing = compression::none) {
+  text_source source{path, packing, 1UL << 30};
+  std::string read;
+  for (text_block block; source.next(block);) read += block.text();
+  return read;
+}
+
+TEST(text_source, skips_a_byte_order_mark_at_the_beginning) {
+  test::test_folder const folder;
+  std::string const mark{byte_order_mark};
+  std::string const text = lines("abc\n") + lines("abc\n") + lines("abc\n");  // more than a block
+  for (std::string const& each : {std::string{"1,2\n"}, std::string{"\n"}, std::string{"\n1\n"}, text}) {
+    EXPECT_TRUE(text_of(folder.write("text", mark + each)) == each) << each.size();
+    EXPECT_TRUE(text_of(folder.write("text.gz", test::gzip(mark + each)), compression::gzip) == each) << each.size();
+    text_source source{folder.write("text", mark + each), compression::none, 1UL << 30};
+    source.expect("\n");
+    text_block block;
+    ASSERT_TRUE(source.next(block));
+    EXPECT_FALSE(block.text().starts_with(mark));
+  }
+  EXPECT_EQ(text_of(folder.write("text", mark)), "");
+  EXPECT_EQ(text_of(folder.write("text", mark.substr(0, 2))), mark.substr(0, 2) + "\n");
+}
+
+TEST(text_source, skips_no_other_byte_order_mark) {
+  test::test_folder const folder;
+  std::string const mark{byte_order_mark};
+  for (std::string const& each : {mark + "1\n", "1\n" + mark + "2\n", "1" + mark + "\n", "1\n" + mark})
+    EXPECT_TRUE(text_of(folder.write("text", mark + each)).starts_with(each)) << each;
+  EXPECT_EQ(byte_order_mark_fault("a name"), "");
+  for (std::string const& each : {mark, mark + "name", "na" + mark + "me", "name" + mark})
+    EXPECT_NE(byte_order_mark_fault(each), "") << each;
+  EXPECT_EQ(quote("0 " + mark + "1\t"), "`0 <byte order mark>1?`");
+}
+
+TEST(text_source, refuses_other_encodings_than_utf_8) {
+  using namespace std::string_literals;
+  test::test_folder const folder;
+  for (std::string const& each : {"\xff\xfe"s + "0\0\n\0"s, "\xfe\xff"s + "\0000\0\n"s, "\xff\xfe\0\0"s + "0\0\0\0"s,
+                                  "\0\0\xfe\xff\0\0\0"s + "0", "\xff\xfe"s}) {
+    for (bool const packed : {false, true}) {
+      auto const path = folder.write("text", packed ? test::gzip(each) : each);
+      auto const refused =
+          message_of<text_error>([&] { text_of(path, packed ? compression::gzip : compression::none); });
+      EXPECT_EQ(refused, "is text in UTF-16 or UTF-32: save it as UTF-8");
+    }
+  }
 }
 
 }  // namespace
