@@ -11,8 +11,7 @@
 namespace lull::fuzz {
 namespace {
 
-/// A few words may ask for gigabytes: the reader must refuse before it allocates.
-free_memory const memory{64UL << 20, "the fuzzer"};
+free_memory const memory{max_machine_bytes, "the fuzzer"};
 
 void read_graph(std::string_view input, char const* suffix) {
   csr const graph = load_graph(file_of(input, suffix), {.threads = 1, .memory = memory});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ void require(bool holds, char const* promise);
 /// A file in memory that holds the input and whose name ends in `suffix`. Returns its path. There is one for each
 /// suffix, so it holds the input until the next call.
 std::string file_of(std::string_view input, std::string const& suffix);
+
+/// What graphs, ratings and rows may take: a few bytes may ask for gigabytes, and the reader must refuse before it
+/// allocates. It is small, because a graph of millions of vertices and one edge takes long.
+inline constexpr std::uint64_t max_machine_bytes = 8UL << 20;
 
 // A function for each reader, in the file of its kind.
 void read_dimacs(std::string_view input);

@@ -19,7 +19,8 @@ import time
 
 SLICE_S = 60  # the account is written this often
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIMITS = ["-timeout=10", "-rss_limit_mb=2048", "-malloc_limit_mb=256", "-max_len=16384", "-len_control=20"]
+# A minute of wall-clock time: on a busy computer a reader waits for a core, too.
+LIMITS = ["-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=64", "-max_len=16384", "-len_control=20"]
 COUNT = re.compile(r"stat::number_of_executed_units: (\d+)")
 
 

@@ -52,7 +52,7 @@ void read_text(std::string_view input) {
 }
 
 void read_rows(std::string_view input) {
-  free_memory const memory{64UL << 20, "the fuzzer"};
+  free_memory const memory{max_machine_bytes, "the fuzzer"};
   std::string const path = file_of(input, ".csv");
   try {
     check(read_labelled_rows(path, {.memory = memory}), 0);
