@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
 #include <random>
 #include <vector>
 
@@ -12,6 +13,10 @@
 #include <lull/tests/support/effort.hpp>
 
 namespace lull::fuzz {
+
+/// CTest's list of tests shows it; otherwise it would show bytes, other ones in each run.
+static void PrintTo(reader const& of, std::ostream* out) { *out << of.name; }
+
 namespace {
 
 std::vector<std::string> seeds_of(reader const& of) {
