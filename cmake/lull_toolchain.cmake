@@ -75,6 +75,14 @@ if(LULL_SANITIZE)
   link_libraries($<$<LINK_LANG_AND_ID:C,Clang>:stdc++>)
 endif()
 
+# libFuzzer follows which code an input reaches, in the libraries too.
+if(LULL_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR NOT LULL_SANITIZE STREQUAL "address")
+    message(FATAL_ERROR "LULL_FUZZ needs clang and LULL_SANITIZE=address, as the preset fuzz has them")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Includes are spelled <lull/host/runtime.hpp> in the tree and installed alike.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include/lull SYMBOLIC)

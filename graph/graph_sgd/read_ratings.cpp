@@ -238,9 +238,8 @@ class rating_reader {
 
 /// Returns the words of the first line in lower case if it is a Matrix Market banner; else none.
 std::vector<std::string> matrix_banner(std::string const& path, std::uint64_t max_bytes) {
-  text_source source{path, path.ends_with(".gz") ? compression::gzip : compression::none, max_bytes};
+  text_source source{path, max_bytes};
   std::string line{source.peek(std::min<std::uint64_t>(1024, max_bytes))};
-  if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
   line.resize(std::min(line.find('\n'), line.size()));
   if (!line.starts_with("%%MatrixMarket")) return {};
   std::vector<std::string> words;

@@ -40,6 +40,8 @@ std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
         std::string_view line = left.substr(0, end);
         if (line.size() > detail::max_line_bytes)
           throw input_error(file.string(), names.size() + 1, "the line is longer than 64 KiB");
+        if (auto const mark = byte_order_mark_fault(line); !mark.empty())
+          throw input_error(file.string(), names.size() + 1, mark);
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (names.size() == vertices)
           throw input_error(file.string(), names.size() + 1,

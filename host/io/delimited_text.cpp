@@ -10,12 +10,6 @@
 namespace lull {
 namespace {
 
-constexpr std::string_view utf8_mark = "\xef\xbb\xbf";
-
-compression packing_of(std::string const& path) {
-  return path.ends_with(".gz") ? compression::gzip : compression::none;
-}
-
 /// Whether the first line ends in a carriage return alone.
 bool ends_at_return(std::string_view text) {
   bool quoted = false;
@@ -33,7 +27,7 @@ bool ends_at_return(std::string_view text) {
 delimited_text::delimited_text(std::string path, dialect_options const& given, delimited_limits const& limits)
     : path_(std::move(path)),
       limits_(limits),
-      source_(path_, packing_of(path_), limits.max_bytes),
+      source_(path_, limits.max_bytes),
       block_{.bytes = std::vector<char>(std::max(text_block_bytes, 2 * limits.max_line_bytes))} {
   begin(given);
 }
@@ -42,13 +36,8 @@ void delimited_text::begin(dialect_options const& given) {
   constexpr std::size_t sample_bytes = 128UL * 1024;
   std::string_view sample = source_.peek(sample_bytes);
   if (std::count(sample.begin(), sample.end(), '\n') < 4) sample = source_.peek(block_.bytes.size() - 1);
-  if (sample.starts_with("\xff\xfe") || sample.starts_with("\xfe\xff")) refuse("is UTF-16 text: save it as UTF-8");
   if (sample.substr(0, sample.find('\n')).find('\0') != sample.npos)
     refuse("holds a zero byte: this is not a text file");
-  if (sample.starts_with(utf8_mark)) {
-    source_.drop(utf8_mark.size());
-    sample = source_.peek(0);
-  }
   if ((returns_ = ends_at_return(sample))) {
     source_.end_lines_at_returns();
     sample = source_.peek(0);
@@ -65,7 +54,7 @@ void delimited_text::begin(dialect_options const& given) {
   }
   source_.drop(comments);
   std::string_view const rows = source_.peek(0);
-  bool const cut = rows.size() + comments + utf8_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
+  bool const cut = rows.size() + comments + byte_order_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
   std::string text{rows.substr(0, cut ? rows.rfind('\n') + 1 : rows.size())};
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   dialect_ = find_dialect(text, given);

@@ -5,12 +5,14 @@
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include <lull/host/io/crc32.hpp>
+#include <lull/host/io/whole_number.hpp>
 
 namespace lull::detail {
 namespace {
@@ -91,25 +93,26 @@ placed_tensor tensor_of(std::string const& name, json const& value) {
     auto const found = value.find(key);
     return found == value.end() ? json() : *found;
   };
-  auto const counts = [](json const& list) {
-    return list.is_array() &&
-           std::all_of(list.begin(), list.end(), [](json const& each) { return each.is_number_unsigned(); });
+  auto const counts = [&](char const* key) {
+    json const list = member(key);
+    std::vector<std::uint64_t> found;
+    for (json const& each : list) {
+      if (auto const count = count_in(each)) found.push_back(*count);
+    }
+    return list.is_array() && found.size() == list.size() ? std::optional{found} : std::nullopt;
   };
   json const type = member("dtype");
-  json const shape = member("shape");
-  json const offsets = member("data_offsets");
-  if (!type.is_string() || !counts(shape) || !counts(offsets) || offsets.size() != 2)
-    fail("it has no dtype, shape and data_offsets");
+  auto const shape = counts("shape");
+  auto const offsets = counts("data_offsets");
+  if (!type.is_string() || !shape || !offsets || offsets->size() != 2) fail("it has no dtype, shape and data_offsets");
   auto const known = std::find(tensor_type_names.begin(), tensor_type_names.end(), type.get<std::string>());
   if (known == tensor_type_names.end()) fail("Lull reads no element type " + shown(type.get<std::string>()));
   placed_tensor const found{
-      offsets[0].get<std::uint64_t>(),
-      offsets[1].get<std::uint64_t>(),
-      {name, static_cast<tensor_type>(known - tensor_type_names.begin()), shape.get<std::vector<std::uint64_t>>()}};
+      offsets->front(), offsets->back(), {name, static_cast<tensor_type>(known - tensor_type_names.begin()), *shape}};
   if (std::string const fault = tensor_fault(found.info); !fault.empty()) fail(fault);
   if (found.begin > found.end || found.end - found.begin != found.info.bytes()) {
     fail(format_shape(found.info) + " has " + std::to_string(found.info.bytes()) + " bytes, but its data_offsets are " +
-         offsets.dump());
+         json(*offsets).dump());
   }
   return found;
 }

@@ -25,6 +25,8 @@ namespace detail {
 // place, then that of each tensor's data, in the order of the data. Each has 8 hexadecimal digits; blanks are between
 // them. A header that begins otherwise is another program's and has no checksums.
 //
+// A number of a shape or an offset may be written with a point or an exponent, if it is whole.
+//
 // Source of the format: https://github.com/huggingface/safetensors, README.md, "Format".
 
 inline constexpr std::size_t length_bytes = 8;

@@ -170,7 +170,20 @@ text_source::text_source(std::string const& path, std::uint64_t max_bytes)
 
 text_source::~text_source() = default;
 
+/// Returns fewer bytes than asked for only at the end. The first call asks for more than a mark.
 std::size_t text_source::read(char* to, std::size_t bytes) {
+  auto const got = read_any(to, bytes);
+  if (std::exchange(begun_, true)) return got;
+  std::string_view const text{to, got};
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.starts_with({"\0\0\xfe\xff", 4}))
+    throw text_error("is text in UTF-16 or UTF-32: save it as UTF-8");
+  auto const rest = without_byte_order_mark(text);
+  if (rest.size() == got) return got;
+  std::memmove(to, rest.data(), rest.size());
+  return rest.size() + read_any(to + rest.size(), byte_order_mark.size());
+}
+
+std::size_t text_source::read_any(char* to, std::size_t bytes) {
   auto const got = inflater_ ? inflater_->read(*file_, to, bytes) : file_->read(to, bytes);
   if (got > bytes_left_) {
     throw text_error("has more text than max_bytes: raise it or split the file");
@@ -250,11 +263,18 @@ void text_source::end_lines_at_returns() {
 
 void text_source::unread(std::string_view rest) { carry_.insert(0, rest); }
 
+std::string byte_order_mark_fault(std::string_view line) {
+  if (line.find(byte_order_mark) == std::string_view::npos) return {};
+  return "a byte order mark inside the text, as joined files have: remove it";
+}
+
 std::string quote(std::string_view text) {
   constexpr std::size_t most = 40;
   std::string quoted = "`";
-  for (char const byte : text.substr(0, most)) {
-    quoted += byte >= ' ' && byte <= '~' ? byte : '?';
+  for (std::size_t at = 0; at < std::min(text.size(), most); ++at) {
+    bool const is_mark = text.substr(at).starts_with(byte_order_mark);
+    quoted += is_mark ? "<byte order mark>" : std::string(1, text[at] >= ' ' && text[at] <= '~' ? text[at] : '?');
+    if (is_mark) at += byte_order_mark.size() - 1;
   }
   return quoted + (text.size() > most ? "…`" : "`");
 }

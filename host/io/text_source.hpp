@@ -19,6 +19,17 @@ class text_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// U+FEFF in UTF-8. One at the beginning of a text is skipped, and nobody is told. Anywhere else it is an error.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+constexpr std::string_view without_byte_order_mark(std::string_view text) noexcept {
+  return text.substr(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0);
+}
+
+/// Says that a line holds a byte order mark, and what to do. Empty if it has none. For readers that take any bytes: the
+/// others refuse the mark as what is no number, and `quote` names it.
+std::string byte_order_mark_fault(std::string_view line);
+
 /// Whole lines of text, each with its end: the last byte is always a line feed.
 struct text_block {
   std::vector<char> bytes = std::vector<char>(text_block_bytes);  // larger for a reader that allows longer lines
@@ -27,26 +38,21 @@ struct text_block {
   std::string_view text() const noexcept { return {bytes.data(), size}; }
 };
 
-/// What a file's name says of its packing.
-enum class compression { none, gzip };
-
-/// A file's text from front to back, in blocks of whole lines, decompressed where it is gzip. Its first bytes tell,
-/// whatever its name is. As `gzip -d` does, it ignores zeros after the end of the gzip data. Not thread-safe.
+/// A file's text from front to back, in blocks of whole lines, decompressed where it is gzip, without the byte order mark
+/// that it may begin with. Its first bytes tell, whatever its name is. As `gzip -d` does, it ignores zeros after the end
+/// of the gzip data. Not thread-safe.
 class text_source {
  public:
   /// Throws text_error if there is no such regular file, it cannot be opened, or it is packed otherwise (bzip2, xz,
   /// zstd, zip).
   text_source(std::string const& path, std::uint64_t max_bytes);
-  /// The same: what the name says of the packing does not count.
-  text_source(std::string const& path, compression /*by_name*/, std::uint64_t max_bytes)
-      : text_source(path, max_bytes) {}
   ~text_source();
   text_source(text_source const&) = delete;
   text_source& operator=(text_source const&) = delete;
 
   /// Fills the block; returns false at the end of the text. A last line without an end gets one. A line that fills a
   /// whole block is cut there and ends the text: the reader of lines must refuse it. Throws text_error on damaged,
-  /// truncated or too much text.
+  /// truncated or too much text, and on text in UTF-16 or UTF-32.
   bool next(text_block& block);
 
   /// Returns about how many bytes of the text are one of `marks`, for example line ends. It counts in samples from the
@@ -72,16 +78,19 @@ class text_source {
   class inflater;
 
   std::size_t read(char* to, std::size_t bytes);
+  std::size_t read_any(char* to, std::size_t bytes);
 
   bool returns_end_lines_ = false;
   std::unique_ptr<file> file_;
   std::unique_ptr<inflater> inflater_;  // null: the text is plain
   std::string carry_;                   // the beginning of the next block
   std::uint64_t bytes_left_;
+  bool begun_ = false;
   bool ended_ = false;
 };
 
-/// Returns text of the file for a message: cut after 40 bytes, with `?` for bytes that are not printable ASCII.
+/// Returns text of the file for a message: cut after 40 bytes, with `?` for bytes that are not printable ASCII. A
+/// byte order mark is named.
 std::string quote(std::string_view text);
 
 }  // namespace lull

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lull/host/detail/read_json.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/profile/read_json.hpp>
 
 namespace lull {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <lull/host/detail/read_json.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/io/wrapped.hpp>
+#include <lull/host/profile/read_json.hpp>
 
 namespace lull {
 namespace {

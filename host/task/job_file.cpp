@@ -10,6 +10,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/whole_number.hpp>
 
 namespace lull {
 namespace {
@@ -72,7 +73,7 @@ class job_file_reader {
     std::string const said = what == event::array_start    ? "an array"
                              : what == event::object_start ? "an object"
                              : value.is_string()           ? value.get<std::string>()
-                                                           : value.dump();
+                                                           : text_of(value);
     if (level == 0) {
       if (what != event::object_start)
         fail(line_, R"(a job file holds {"task": "NAME", "options": {…}} or an array of these, not )" + said);
@@ -91,6 +92,12 @@ class job_file_reader {
     } else if (what != event::object_start) {
       fail(key_line_, R"("options" is an object, {"key": value}, not )" + said);
     }
+  }
+
+  /// An option that takes a whole number takes 5.0 and 1e3, too.
+  static std::string text_of(json const& value) {
+    auto const whole = value.is_number_float() ? whole_number(value.get<double>()) : std::nullopt;
+    return whole ? std::to_string(*whole) : value.dump();
   }
 
   void meet_key(int level, std::string key) {

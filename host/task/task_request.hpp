@@ -48,8 +48,8 @@ std::vector<task_request> parse_task_list(std::string_view text, std::span<task_
                                           library_lookup of_library = no_library);
 
 /// The same as JSON: {"task": "pagerank", "options": {"damping": 0.85, "graph": "web.el"}}, or an array of such
-/// objects (1 to 1,000). Values are strings or numbers. A library's task is "PATH:NAME", as in a text. `file` is named
-/// in messages.
+/// objects (1 to 1,000). Values are strings or numbers; 5.0 and 1e3 are whole numbers. A library's task is "PATH:NAME",
+/// as in a text. `file` is named in messages.
 ///
 /// Errors: input_error with file and line.
 std::vector<task_request> parse_job_file(std::string_view json, std::string const& file,

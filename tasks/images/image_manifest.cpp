@@ -14,6 +14,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/crc32.hpp>
+#include <lull/host/io/text_source.hpp>
 
 namespace lull {
 
@@ -134,9 +135,10 @@ std::map<std::string, image_manifest::entry> image_manifest::read(std::filesyste
                                                                   std::string const& settings) {
   if (!std::filesystem::is_regular_file(file))
     throw input_error{file.string(), 0, std::string{"is no regular file"} + start_again};
-  std::string const text = read_file(file, max_bytes);
+  std::string const bytes = read_file(file, max_bytes);
+  std::string_view const text = without_byte_order_mark(bytes);
   manifest_reader from{file.string(), text};
-  if (!std::string_view{text}.starts_with(beginning)) from.refuse("is no manifest of the task images");
+  if (!text.starts_with(beginning)) from.refuse("is no manifest of the task images");
   from.line();
   std::string_view words = from.line();
   if (from.next(words) != "version") from.refuse_damaged();
@@ -149,8 +151,8 @@ std::map<std::string, image_manifest::entry> image_manifest::read(std::filesyste
   // check this before using anything of the text
   std::size_t const body = text.rfind('\n', text.size() - 2) + 1;
   char expected[16];
-  std::snprintf(expected, sizeof expected, "%08x\n", sum_of(std::string_view{text}.substr(0, body)));
-  if (std::string_view{text}.substr(body) != std::string{sum_key} + expected) from.refuse_damaged();
+  std::snprintf(expected, sizeof expected, "%08x\n", sum_of(text.substr(0, body)));
+  if (text.substr(body) != std::string{sum_key} + expected) from.refuse_damaged();
   words = from.line();
   if (from.next(words) != "settings") from.refuse_damaged();
   std::string const found_settings = from.name(words);

@@ -73,14 +73,17 @@ std::vector<malformed> table() {
       {"digits.el", "0 " + std::string(5000, '9') + "\n", 1, "too many digits"},
       {"nul.el", "0 1\n1 0\0\n"s, 2, "a NUL byte"},
       {"nul in comment.el", "0 1\n# \0\n"s, 2, "a NUL byte"},
-      {"mark.el",
+      {"mark in the middle.el",
        "\xef\xbb\xbf"
+       "0 1\n\xef\xbb\xbf"
        "0 1\n",
-       1, "the vertex id `???0` is not a whole number"},
+       2, "the vertex id `<byte order mark>0` is not a whole number"},
+      {"two marks.el", "\xef\xbb\xbf\xef\xbb\xbf# no\n0 1\n", 1,
+       "the vertex id `<byte order mark>#` is not a whole number"},
       {"utf-16.el",
        "\xff\xfe"
        "0\0 \0"s,
-       1, "a NUL byte"},
+       0, "is text in UTF-16 or UTF-32: save it as UTF-8"},
       {"inner cr.el", "0 1\r1 0\r", 1, "3 columns instead of 2"},
       {"other comment.el", "% 0 1\n", 0, "holds no edges"},
       {"third comment.el", "// 0 1\n", 1, "3 columns instead of 2"},

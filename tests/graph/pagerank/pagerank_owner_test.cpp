@@ -74,6 +74,9 @@ TEST(pagerank_owner, refuses_names_that_it_cannot_use_before_the_work) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
   EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", folder.at("none")}}), "");
+  auto const joined = folder.write("joined", "\xef\xbb\xbfzero\none\n\xef\xbb\xbftwo\n");
+  EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", joined}}).find("joined:3: a byte order mark inside"),
+            std::string::npos);
   auto const names = folder.write("names", "zero\none\n");
   EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", names}}).find("holds 2 names, but the graph has 3"),
             std::string::npos);

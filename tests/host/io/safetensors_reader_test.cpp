@@ -170,6 +170,16 @@ TEST(safetensors_reader, files_of_other_programs_are_read) {
   EXPECT_TRUE(read_tensors(folder.write("none", foreign_file("{}", ""))).empty());
 }
 
+TEST(safetensors_reader, a_number_with_a_point_or_an_exponent_may_be_whole) {
+  test_folder const folder;
+  for (std::string const four : {"4", "4.0", "4e0", "0.4E1", "40e-1", "4.000"}) {
+    auto const found = read_tensors(folder.write(
+        "file",
+        foreign_file(R"({"a":{"dtype":"U8","shape":[)" + four + R"(],"data_offsets":[-0,)" + four + "]}}", "data")));
+    expect_equal(found, {{{"a", tensor_type::u8, {4}}, "data"}});
+  }
+}
+
 TEST(safetensors_reader, headers_that_cannot_be_are_refused) {
   test_folder const folder;
   auto const refused = [&](std::string const& header, std::string const& expected, std::string const& data = "data") {
@@ -198,7 +208,10 @@ TEST(safetensors_reader, headers_that_cannot_be_are_refused) {
   for (std::string const value :
        {"1", "{}", R"({"dtype":"U8","shape":[4]})", R"({"dtype":1,"shape":[4],"data_offsets":[0,4]})",
         R"({"dtype":"U8","shape":4,"data_offsets":[0,4]})", R"({"dtype":"U8","shape":[-4],"data_offsets":[0,4]})",
-        R"({"dtype":"U8","shape":[4.0],"data_offsets":[0,4]})", R"({"dtype":"U8","shape":[4],"data_offsets":[0]})",
+        R"({"dtype":"U8","shape":[4.5],"data_offsets":[0,4]})", R"({"dtype":"U8","shape":[4],"data_offsets":[0]})",
+        R"({"dtype":"U8","shape":["4"],"data_offsets":[0,4]})",
+        R"({"dtype":"U8","shape":[4],"data_offsets":[0,1e300]})",
+        R"({"dtype":"U8","shape":[],"data_offsets":{"a":0,"b":4}})",
         R"({"dtype":"U8","shape":[4],"data_offsets":[0,4,8]})",
         R"({"dtype":"U8","shape":[4],"data_offsets":[0,18446744073709551616]})"}) {
     refused(R"({"a":)" + value + '}', bad + "it has no dtype, shape and data_offsets");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a file is unpacked, and how many lines it is expected to have; graph/load/load_test.cpp and the tests beside it
-// hold the rest.
+// How a file is unpacked, how many lines it is expected to have, and byte order marks; graph/load/load_test.cpp and the
+// tests beside it hold the rest.
 #include <lull/host/io/text_source.hpp>
 
 #include <string>
@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include <lull/tests/support/gzip.hpp>
+#include <lull/tests/support/message_of.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
 namespace lull {
@@ -25,7 +26,7 @@ std::string lines(std::string const& line) {
 
 std::uint64_t expected(std::string const& text, std::string_view marks = "\n") {
   test::test_folder const folder;
-  text_source source{folder.write("text", text), compression::none, 1UL << 30};
+  text_source source{folder.write("text", text), 1UL << 30};
   std::uint64_t const found = source.expect(marks);
   std::string read;
   for (text_block block; source.next(block);) read += block.text();
@@ -97,6 +98,42 @@ TEST(text_source, names_a_packing_that_it_does_not_read) {
                                     {"\x28\xb5\x2f\xfd\x04"s, "zstd"},
                                     {"PK\3\4\x14"s, "zip"}}) {
     EXPECT_EQ(text_of("a.gz", bytes), "is packed with "s + name + ": unpack it, or use gzip");
+  }
+}
+
+TEST(text_source, skips_a_byte_order_mark_at_the_beginning) {
+  test::test_folder const folder;
+  std::string const mark{byte_order_mark};
+  std::string const text = lines("abc\n") + lines("abc\n") + lines("abc\n");  // more than a block
+  for (std::string const& each : {std::string{"1,2\n"}, std::string{"\n"}, std::string{"\n1\n"}, text}) {
+    EXPECT_TRUE(text_of("text", mark + each) == each) << each.size();
+    EXPECT_TRUE(text_of("text.gz", gzip(mark + each)) == each) << each.size();
+    text_source source{folder.write("text", mark + each), 1UL << 30};
+    source.expect("\n");
+    text_block block;
+    ASSERT_TRUE(source.next(block));
+    EXPECT_FALSE(block.text().starts_with(mark));
+  }
+  EXPECT_EQ(text_of("text", mark), "");
+  EXPECT_EQ(text_of("text", mark.substr(0, 2)), mark.substr(0, 2) + "\n");
+}
+
+TEST(text_source, skips_no_other_byte_order_mark) {
+  std::string const mark{byte_order_mark};
+  for (std::string const& each : {mark + "1\n", "1\n" + mark + "2\n", "1" + mark + "\n", "1\n" + mark})
+    EXPECT_TRUE(text_of("text", mark + each).starts_with(each)) << each;
+  EXPECT_EQ(byte_order_mark_fault("a name"), "");
+  for (std::string const& each : {mark, mark + "name", "na" + mark + "me", "name" + mark})
+    EXPECT_NE(byte_order_mark_fault(each), "") << each;
+  EXPECT_EQ(quote("0 " + mark + "1\t"), "`0 <byte order mark>1?`");
+}
+
+TEST(text_source, refuses_other_encodings_than_utf_8) {
+  using namespace std::string_literals;
+  for (std::string const& each : {"\xff\xfe"s + "0\0\n\0"s, "\xfe\xff"s + "\0000\0\n"s, "\xff\xfe\0\0"s + "0\0\0\0"s,
+                                  "\0\0\xfe\xff\0\0\0"s + "0", "\xff\xfe"s}) {
+    EXPECT_EQ(text_of("text", each), "is text in UTF-16 or UTF-32: save it as UTF-8");
+    EXPECT_EQ(text_of("text", gzip(each)), "is text in UTF-16 or UTF-32: save it as UTF-8");
   }
 }
 

@@ -83,6 +83,21 @@ TEST_F(machine_profiles_read, what_is_no_such_file_is_refused) {
   EXPECT_EQ(unlike.find('\xff'), std::string::npos);
 }
 
+TEST_F(machine_profiles_read, a_number_with_a_point_or_an_exponent_may_be_whole) {
+  json one = profiles_of({profiled("mlp", "1", {measured("1ms", 0.7, {})})});
+  one["profiles"][0]["machine_bytes"] = "HERE";
+  std::string const text = one.dump();
+  auto const put = [&](std::string const& number) {
+    return std::string{text}.replace(text.find("\"HERE\""), 6, number);
+  };
+  for (char const* const number : {"3000", "3000.0", "3e3", "0.3E+4", "300000e-2"})
+    EXPECT_EQ(read_profiles(written(put(number))).works[0].machine_bytes, 3000U) << number;
+  for (char const* const number : {"0.5", "-1.0", "1e300", "9007199254740993.0"})
+    EXPECT_NE(refusal_of(put(number)).find("machine_bytes is no count"), std::string::npos) << number;
+  EXPECT_EQ(refusal_of("\xef\xbb\xbf" + put("3")), "not refused") << "a byte order mark may come first";
+  EXPECT_NE(refusal_of("\n\xef\xbb\xbf" + put("3")).find("it is not JSON"), std::string::npos);
+}
+
 TEST_F(machine_profiles_read, numbers_that_cannot_be_are_refused) {
   json const good = profiles_of({profiled("mlp", "1", {measured("1ms", 0.7, std::vector{0.1, 0.3}, 0.2)})});
   EXPECT_EQ(refusal_of(good.dump()), "not refused");

@@ -295,6 +295,35 @@ TEST(job_file, one_task_and_several) {
   EXPECT_EQ(two[1].values.integer("steps"), 1);
 }
 
+TEST(job_file, a_number_with_a_point_or_an_exponent_may_be_whole) {
+  auto const sweeps = [](std::string const& text) {
+    return parse_job_file(R"({"task": "pagerank", "options": {"sweeps": )" + text + "}}", "job.json", tasks)
+        .front()
+        .values.integer("sweeps");
+  };
+  for (char const* text : {"1000", "1000.0", "1e3", "1E+3", "1.0e3", "100000e-2"})
+    EXPECT_EQ(sweeps(text), 1000) << text;
+  auto const sizes =
+      parse_job_file(R"({"task": "pagerank", "options": {"memory": 2.048e3, "damping": 0.0}})", "job.json", tasks);
+  EXPECT_EQ(sizes.front().values.size_bytes("memory"), 2048U);
+  EXPECT_EQ(sizes.front().values.real("damping"), 0);
+  for (char const* text : {"5.5", "1e-3", "1e300", "9007199254740993.0", "-1e3"}) {
+    EXPECT_NE(json_message(R"({"task": "pagerank", "options": {"sweeps": )" + std::string{text} + "}}")
+                  .find("option \"sweeps\" (integer)"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(job_file, a_byte_order_mark_may_come_first_and_nowhere_else) {
+  std::string const mark = "\xef\xbb\xbf";
+  std::string const spin = R"({"task": "spin"})";
+  EXPECT_EQ(parse_job_file(mark + spin, "job.json", tasks).size(), 1U);
+  EXPECT_EQ(parse_job_file(mark + "\n[" + spin + "]", "job.json", tasks).size(), 1U);
+  for (std::string const& text : {mark + mark + spin, "\n" + mark + spin, spin + mark, "[" + mark + spin + "]", mark})
+    EXPECT_NE(json_message(text).find("is not JSON"), std::string::npos) << text;
+}
+
 TEST(job_file, errors_name_file_and_line) {
   EXPECT_EQ(json_message("{\n  \"task\": \"spim\"\n}"), "job.json:2: unknown task \"spim\"; known: spin, pagerank");
   EXPECT_EQ(json_message("{\"task\": \"spin\",\n \"options\": {\n  \"steps\":\n 10\n}}"),

@@ -171,6 +171,8 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
     EXPECT_NE(said.find("start again"), std::string::npos) << said;
     EXPECT_EQ(read_file(manifest_, 1 << 20), text);
   }
+  write_file(manifest_, "\xef\xbb\xbf" + whole);  // an editor's byte order mark
+  EXPECT_EQ(run().written, 0U);
   fs::remove(manifest_);
   ASSERT_EQ(::mkfifo(manifest_.c_str(), 0600), 0);  // without a writer: opening it would wait for ever
   EXPECT_NE(refusal().find("no regular file"), std::string::npos) << refusal();

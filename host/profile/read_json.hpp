@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/whole_number.hpp>
 
 namespace lull::detail {
 
@@ -34,8 +35,9 @@ inline std::optional<double> number(nlohmann::json const& of, char const* key, d
 inline std::optional<std::uint64_t> count(nlohmann::json const& of, char const* key) {
   auto const found = of.find(key);
   if (found == of.end() || found->is_null()) return std::nullopt;
-  if (!found->is_number_unsigned()) throw usage_error{std::string{key} + " is no count"};
-  return found->get<std::uint64_t>();
+  auto const whole = count_in(*found);
+  if (!whole) throw usage_error{std::string{key} + " is no count"};
+  return whole;
 }
 
 /// Returns a list. Throws usage_error if it is absent.
