@@ -6,8 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include <lull/host/measure/statistics.hpp>
-
 namespace lull::bench {
 
 namespace {
@@ -54,12 +52,6 @@ std::optional<double> solo_items_per_ns(bubble_account& account,
     items += one->record().items;
   }
   return static_cast<double>(items) / static_cast<double>(kept_solo * solo_ns);
-}
-
-nlohmann::ordered_json spread(std::vector<double> const& values) {
-  distribution const found = summarise(values);
-  if (found.n == 0) return {{"n", 0}};
-  return {{"n", found.n}, {"p50", *found.p50}, {"p99", *found.p99}, {"max", *found.max}};
 }
 
 nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_counts const& now) {

@@ -32,9 +32,6 @@ class bubble_account {
 /// these. `long_bubble` opens one, waits on the device for so many ns, closes, and waits for the device.
 std::optional<double> solo_items_per_ns(bubble_account& account, std::function<void(std::uint64_t)> const& long_bubble);
 
-/// How many there are, and p50, p99 and the greatest of them.
-nlohmann::ordered_json spread(std::vector<double> const& values);
-
 /// Of each kind that was counted between, by its name.
 nlohmann::ordered_json counts_between(runtime_counts const& before, runtime_counts const& now);
 

@@ -25,7 +25,6 @@ struct work_settings {
   bool successor = false;        // a second job waits for the place of the first
   std::string size = "4096";     // of the products of `product`: rows, columns and depth
   std::string leave = "within";  // … how their tiles are left
-  std::string kronecker = "22";  // log2 of the vertices of `pagerank`'s graph
 };
 
 /// What `runtime_options::tasks` lists, so that no code is loaded later.

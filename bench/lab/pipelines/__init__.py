@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines in PyTorch on several GPUs: the parts of the programs `pipeline` and `killed_rank`, which tests share."""
+"""Pipelines in PyTorch on several GPUs: the parts of the program `pipeline`, which tests share."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sections of Google Benchmark programs, a row a benchmark, and of small programs that print one JSON object."""
 
-from lab.process import of_bench, read_json, read_outcome, shell
-from lab.record import benches, once, paired, twice, without
+from lab.process import of_bench, read_json, shell
+from lab.record import benches, once, paired, without
 from lab.section import section
 from lab.sections.graphs import RATINGS, TASKS, at_instants
 
@@ -110,16 +110,6 @@ def instants(build):
     """Whether a task that is preempted at random instants ends with the bits of one that never was; `second` is at
     others."""
     return [{"task": task, **at_instants(build, task, 200, "--instants", "500")} for task in INSTANTS]
-
-
-CONNECTIONS = (1, 4, 8, 32)
-
-
-@section("two_streams", "us", seconds=50)
-def two_streams(build):
-    """Two streams of a trainer of which one waits for the other. A run in which a wait ran out is an outcome."""
-    commands = {count: of_bench(build, f"two_streams --connections {count}") for count in CONNECTIONS}
-    return [{"connections": count, **twice(command, 250, read_outcome)} for count, command in commands.items()]
 
 
 @section("governor", None, needs="an idle machine", seconds=27)

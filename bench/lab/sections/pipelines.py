@@ -103,10 +103,3 @@ of_pipelines("torch", "2 gpus and PyTorch", OF_TORCH, "Pipelines of torch.distri
 of_pipelines("torch", "4 gpus and PyTorch", OF_FOUR, "A GPT's pipeline on four; straggler: the last rank comes late.")
 TRAINERS = "Megatron core and DeepSpeed; scripts/test_trainers.sh tells the versions."
 of_pipelines("trainers", "2 gpus and PyTorch", OF_TRAINERS, TRAINERS)
-
-
-@section("killed_rank", "as named", needs="4 gpus and PyTorch", seconds=400)
-def killed_rank(build):
-    """A rank of a training that is killed in the middle of a step: whether the training and the side jobs go on to the
-    same bits."""
-    return lab_rows(build, "killed_rank", 900)

@@ -33,7 +33,15 @@ class command_lines(unittest.TestCase):
 
     def test_a_record_is_of_a_section_of_its_name(self):
         no_longer = {"early_close", "pending", "rest_before_close", "setup", "step_compute", "step_tasks"}
-        no_longer |= {"connections", "our_threads", "pagerank_cpu", "ranks", "torch_schedules"}
+        no_longer |= {
+            "connections",
+            "killed_rank",
+            "our_threads",
+            "pagerank_cpu",
+            "ranks",
+            "torch_schedules",
+            "two_streams",
+        }
         for path in (ROOT / "docs/results").glob("*.json"):
             name = json.loads(path.read_text(encoding="utf-8"))["section"]
             with self.subTest(path.name):
@@ -86,7 +94,6 @@ class command_lines(unittest.TestCase):
             ["mlp", "--sizes=64x7"],
             ["pipeline", "--scopes=1"],
             ["pipeline", "--schedules=no"],
-            ["killed_rank", "--kills=3"],
             ["hub_graph"],
             ["no_such_program"],
         ):

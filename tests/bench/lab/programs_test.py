@@ -16,8 +16,7 @@ from unittest import mock
 from stand_ins import command_line, give_side, run, stand_ins
 
 from lab import models, trainer
-from lab.pipelines import schedules
-from lab.programs import kernels, killed_rank, memory, settling, unreached
+from lab.programs import kernels, memory, settling, unreached
 
 
 @contextlib.contextmanager
@@ -141,47 +140,6 @@ class programs(unittest.TestCase):
             ("does not stop at the close", 200),
         )
         self.assertGreater(rows["lull_functor"]["harvest"], 0)
-
-    def test_a_rank_that_is_killed_is_begun_again(self):
-        codes = iter((0, 137, 0))
-        told = {"begun.1": '{"rank": 1, "steps": 10}'}
-
-        def launch(command, count, limit):
-            folder = pathlib.Path(command[command.index("--folder") + 1])
-            for name, text in told.items():
-                (folder / name).write_text(text)
-            asked.append((command[-2:], count))
-            return next(codes)
-
-        asked = []
-        parts = {"equal_tensors": lambda *_: True, "equal_results": lambda given, _, rank: rank != 3}
-        with mock.patch.multiple(killed_rank, **parts), mock.patch.object(schedules, "launch", launch):
-            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stdout(io.StringIO()) as said:
-                command_line.main(["killed_rank"])
-        row = json.loads(said.getvalue())["rows"][0]["first"]
-        self.assertEqual(ended.exception.code, "not equal")
-        self.assertEqual([run["exit"] for run in row["trainings"]], [0, 137, 0])
-        self.assertEqual((row["trainings"][1]["killed"], row["trainings"][1]["begun"]), (1, [{"rank": 1, "steps": 10}]))
-        self.assertEqual((row["training_equal"], row["side_work_equal"]), ([True] * 4, [True] * 3 + [False]))
-        self.assertEqual([each[0] for each in asked[1:]], [["--kill", "1"], ["--kill", "4"]])
-
-    def test_a_rank_trains_saves_and_is_killed_in_the_middle(self):
-        with tempfile.TemporaryDirectory() as folder, trained() as (torch, lull, side), mock.patch("os.kill") as kill:
-            torch.save.side_effect = lambda _, file: pathlib.Path(file).write_text("saved")
-            torch.tensor.return_value.tolist.return_value = [0.0]
-            side.jobs[0].state = "finished"
-            side.jobs[0].status.return_value = {"phases": 3}
-            lull.harvest.side_effect = lambda *_, **__: contextlib.nullcontext(side)
-            pipeline = mock.MagicMock(**{"step.return_value": [mock.MagicMock()]})
-            self.enterContext(mock.patch.object(schedules, "Pipeline", lambda *_, **__: pipeline))
-            self.enterContext(mock.patch.dict(sys.modules, {"torch.distributed": torch.distributed}))
-            self.enterContext(mock.patch.dict(os.environ, RANK="1"))
-            run("killed_rank", "--folder", folder, "--kill=1")
-            files = sorted(path.name for path in pathlib.Path(folder).iterdir())
-            self.assertEqual(files, ["begun.1", "harvested.rank1.pt", "training.rank1.pt"])
-            torch.load.return_value = {"weights": [], "optimizer": {}, "steps": 20, "losses": []}
-            run("killed_rank", "--folder", folder)
-        self.assertEqual((kill.call_count, pipeline.step.call_count), (1, 30 + 10))
 
     def test_the_perceptrons_are_timed_in_pairs(self):
         with tempfile.TemporaryDirectory() as folder, trained((480.0,)) as (torch, _, __):
