@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants: small faults, named by function and text, that tests have to see. Reads lists of them and finds their
+"""Mutants: small faults, named by file and text, that tests have to see. Reads lists of them and finds their
 texts."""
 
 import dataclasses
@@ -12,20 +12,13 @@ TEXTS = ("name", "file", "function", "before", "why")
 KEYS = {**dict.fromkeys((*TEXTS, "after", "survives_because", "needs"), str), "tests": list, "limit_s": int}
 NEEDS = ("gpu",)
 
-# Comments, strings and characters, in which a brace is none. A quote after a digit or a letter separates digits.
-_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
-_BEHIND_PARAMETERS = re.compile(
-    r"\s*(?:(?:const|noexcept|override|final|requires\s+\w+)\s*|->\s*[\w:<>*& ]+?\s*)*(?=[:{])"
-)
-_INITIALISER = re.compile(r"\s*[\w:<>]+\s*(?=[({])")
-
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
     name: str
     file: str  # from the tree's root
-    function: str  # as its definition spells it; or `class NAME`, `struct NAME`
-    before: str  # stands once in the function, whatever the spaces
+    function: str  # in which a reader finds it; or `class NAME`, `struct NAME`
+    before: str  # stands once in the file, whatever the spaces
     after: str
     why: str  # what breaks
     tests: tuple[str, ...]  # PROGRAM or PROGRAM:GTEST_FILTER
@@ -35,61 +28,13 @@ class Mutant:
     place: str = ""  # FILE:LINE of the list
 
     def planted(self, text):
-        """The file's text with the mutant in it. Raises ValueError unless `before` stands once in the function."""
-        bodies = bodies_of(text, self.function)
-        if not bodies:
-            raise ValueError(f"{self.file} defines no {self.function}")
-        pattern = re.compile(r"\s+".join(map(re.escape, self.before.split())))
-        found = [match for first, past in bodies for match in pattern.finditer(text, first, past)]
+        """The file's text with the mutant in it. Raises ValueError unless `before` stands once in it."""
+        if not re.search(rf"\b{re.escape(re.split(r'::| ', self.function)[-1])}\b", text):
+            raise ValueError(f"{self.file} has no {self.function}")
+        found = list(re.finditer(r"\s+".join(map(re.escape, self.before.split())), text))
         if len(found) != 1:
-            raise ValueError(f"'{self.before.strip()}' stands {len(found)} times in {self.function} of {self.file}")
+            raise ValueError(f"'{self.before.strip()}' stands {len(found)} times in {self.file}")
         return text[: found[0].start()] + self.after + text[found[0].end() :]
-
-
-def bodies_of(text, function):
-    """[first, past) of each definition of a function, parameters and initialisers included, or of a class."""
-    quiet = _QUIET.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
-    if function.startswith(("class ", "struct ")):
-        heads = re.finditer(rf"\b{re.escape(function)}\b[^;{{()]*(?=\{{)", quiet)
-        return [(head.start(), _past_pair(quiet, head.end())) for head in heads]
-    bodies = []
-    for head in re.finditer(rf"(?<![\w:~]){re.escape(function)}\s*(?=\()", quiet):
-        past = _past_definition(quiet, head.end())
-        if past is not None:
-            bodies.append((head.start(), past))
-    return bodies
-
-
-def _past_pair(text, at):
-    """Past the bracket that belongs to the one at `at`; the text's end where there is none."""
-    opening, closing = text[at], {"(": ")", "{": "}"}[text[at]]
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] == opening) - (text[place] == closing)
-        if depth == 0:
-            return place + 1
-    return len(text)
-
-
-def _past_definition(text, at):
-    """Past the body of the function whose parameters begin at `at`; None where it is a call or a declaration."""
-    behind = _BEHIND_PARAMETERS.match(text, _past_pair(text, at))
-    if behind is None:
-        return None
-    at = behind.end()
-    if text[at] == ":":
-        at += 1
-        while (member := _INITIALISER.match(text, at)) is not None:
-            at = _past_pair(text, member.end())
-            rest = re.compile(r"\s*,").match(text, at)
-            if rest is None:
-                break
-            at = rest.end()
-        body = re.compile(r"\s*(?=\{)").match(text, at)
-        if body is None:
-            return None
-        at = body.end()
-    return _past_pair(text, at)
 
 
 def read(lists, tree):

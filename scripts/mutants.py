@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants mutants one by one in a copy of the tree and runs the tests that cover each: which do tests not see?
 
-Each list (tests/mutants/*.toml) names a mutant by file, function and text. For each the script builds its test
+Each list (tests/mutants/*.toml) names a mutant by file and text. For each the script builds its test
 programs and runs them with a limit; a mutant that makes a test hang is killed by time, and the result says so. Results
 are kept beside the copy: a run that was interrupted goes on, and a mutant runs again only when it, its file or its
 tests have changed. Ends with 0 if tests see all, but for those that the list explains; 1 if not; 2 for a bad list."""
