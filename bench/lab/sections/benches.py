@@ -39,10 +39,9 @@ RESIZE = [f"resize_npp/what:{what}/width:{width}/" for what in PICTURES for widt
 WHOLE_JOB = ["whole_job/from:3840/to:1920/iterations: --executor=cuda --count=300 --from=3840 --to=1920 --pairs=7"]
 RATING_TEXTS, GRAPH_TEXTS = ("csv",), ("el", "wel", "gr", "mtx")
 TEXTS = {name: RATING_TEXTS if task.inputs is RATINGS else GRAPH_TEXTS for name, task in TASKS.items() if not task.task}
-GRAPH_PARTS = "el wel gr mtx transpose is_symmetric orient plan_triangles read_ratings rating_blocks".split()
 GRAPH_SETUP = [f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in TEXTS.items() for text in texts]
 GRAPH_SETUP += [f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in TEXTS.items()]
-GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in GRAPH_PARTS]
+GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in (*GRAPH_TEXTS, "read_ratings")]
 
 OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),

@@ -70,9 +70,7 @@ class two_streams : public testing::TestWithParam<std::tuple<waits, first>> {
     if (!a_is_first) part_of_a(side, limit_ns);
   }
   void part_of_a(runtime* side, std::uint64_t limit_ns) {
-    auto const wait = [&] {
-      trainer::wait_for_word(a_.get(), word_->device(), round_, limit_ns, expired_->device());
-    };
+    auto const wait = [&] { trainer::wait_for_word(a_.get(), word_->device(), round_, limit_ns, expired_->device()); };
     bool const is_inside = std::get<waits>(GetParam()) == waits::inside_bubble;
     if (!is_inside) wait();
     auto const idle = bubble_of(side, a_, "a");
