@@ -6,18 +6,18 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include <lull/bench/program.hpp>
-#include <lull/host/array.hpp>
+#include <lull/bench/side_work/endless_work.hpp>
 #include <lull/host/cuda/check.hpp>
 #include <lull/host/cuda/owned.hpp>
 #include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/measure/statistics.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/tasks/synthetic.hpp>
 
 namespace {
 
@@ -31,12 +31,6 @@ constexpr int group = 10;   // bubbles a turn
 constexpr int warm_up = 4;  // turns, in which a site learns how its host behaves
 
 enum class call { nothing, stream_synchronise, device_synchronise, free };
-
-struct plan {
-  std::string name;
-  call inside;
-  launch_time launch;
-};
 
 /// A trainer whose step is bubbles with a burst after each.
 class trainer_host {
@@ -92,15 +86,14 @@ void report(benchmark::State& state, std::string const& name, std::vector<double
   state.counters[name + "_max"] = quantile(values, 1);
 }
 
-void measure(benchmark::State& state, plan const& what) {
+void measure(benchmark::State& state, call inside, launch_time launch) {
   runtime side{{.executor = {.kind = executor_kind::cuda},
-                .tasks = {type_of<compute_task>()},
+                .tasks = {bench::type_of(bench::work_kind::compute)},
                 .log = bench::log_line,
-                .tuning = {.launch = what.launch}}};
-  device_array<float> const sink{side.memory(), 1};
-  job work = side.submit(compute_task{sink.data(), std::uint64_t{1} << 38, 1, 32}, "compute");
-  trainer_host host{what.inside};
-  while (!side.ready(host.stream())) std::this_thread::yield();
+                .tuning = {.launch = launch}}};
+  bench::endless_work const work{side, bench::work_kind::compute};
+  trainer_host host{inside};
+  bench::wait_until_ready(side, host.stream());
   for (auto _ : state) {
     trainer_host::times none;
     trainer_host::times with;
@@ -127,22 +120,14 @@ void measure(benchmark::State& state, plan const& what) {
     state.counters["items_a_bubble"] = static_cast<double>(items) / static_cast<double>(with.host_us.size());
     state.counters["lease_blocks"] = static_cast<double>(lease_blocks);
   }
-  work.cancel();
-  work.wait(10s);
 }
 
-std::vector<plan> plans() {
-  std::vector<plan> all;
-  std::pair<char const*, call> const calls[] = {{"nothing", call::nothing},
-                                                {"stream_synchronise", call::stream_synchronise},
-                                                {"device_synchronise", call::device_synchronise},
-                                                {"free", call::free}};
-  for (auto const& [name, inside] : calls) {
-    all.push_back({std::string{"host_calls/call:"} + name + "/launch:at_close", inside, launch_time::at_close});
-    all.push_back({std::string{"host_calls/call:"} + name + "/launch:at_open", inside, launch_time::at_open});
-  }
-  return all;
-}
+constexpr std::pair<char const*, call> calls[] = {{"nothing", call::nothing},
+                                                  {"stream_synchronise", call::stream_synchronise},
+                                                  {"device_synchronise", call::device_synchronise},
+                                                  {"free", call::free}};
+constexpr std::pair<char const*, launch_time> launches[] = {{"at_close", launch_time::at_close},
+                                                            {"at_open", launch_time::at_open}};
 
 }  // namespace
 
@@ -155,9 +140,12 @@ int main(int argc, char** argv) {
   here.add_connections(connections);
   return here.run(argc, argv, [&] {
     bench::need_gpu();
-    for (plan const& each : plans()) {
-      auto const run = [each](benchmark::State& state) { measure(state, each); };
-      benchmark::RegisterBenchmark(each.name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
+    for (auto const& [inside_name, inside] : calls) {
+      for (auto const& [launch_name, launch] : launches) {
+        std::string const name = std::string{"host_calls/call:"} + inside_name + "/launch:" + launch_name;
+        auto const run = [inside, launch](benchmark::State& state) { measure(state, inside, launch); };
+        benchmark::RegisterBenchmark(name.c_str(), run)->Iterations(1)->Unit(benchmark::kMillisecond);
+      }
     }
     benchmark::RunSpecifiedBenchmarks();
     return 0;
