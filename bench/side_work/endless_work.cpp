@@ -20,12 +20,6 @@ constexpr std::uint64_t endless = std::uint64_t{1} << 38;
 constexpr std::uint32_t fma = 32;                        // of an item: 0.13 µs with 1024 threads on an SM
 constexpr std::uint64_t tiles = std::uint64_t{1} << 16;  // 1 GiB an array, far beyond the L2
 
-/// Calls `use` with a compute-bound task of so many threads.
-auto with_compute(int threads, auto const& use) {
-  if (threads == 256) return use(basic_compute_task<256>{});
-  return threads == 512 ? use(basic_compute_task<512>{}) : use(compute_task{});
-}
-
 /// A task with an owner, and the options that make it endless.
 struct owned_work {
   task_entry entry;
@@ -76,7 +70,7 @@ std::vector<std::string> work_names() {
 task_type type_of(work_kind what, work_settings const& with) {
   switch (what) {
     case work_kind::compute:
-      return with_compute(with.threads, []<class Task>(Task) { return lull::type_of<Task>(); });
+      return lull::type_of<compute_task>();
     case work_kind::streaming:
       return lull::type_of<streaming_task>();
     default: {
@@ -90,9 +84,7 @@ endless_work::endless_work(runtime& side, work_kind what, work_settings const& w
   switch (what) {
     case work_kind::compute:
       from_ = device_array<float>{executor_, 1};
-      description_ = with_compute(with.threads, [&]<class Task>(Task) {
-        return describe(Task{from_.data(), endless, 1, fma});
-      });
+      description_ = describe(compute_task{from_.data(), endless, 1, fma});
       break;
     case work_kind::streaming:
       from_ = device_array<float>{executor_, tiles * streaming_task::tile};
@@ -107,15 +99,12 @@ endless_work::endless_work(runtime& side, work_kind what, work_settings const& w
       description_ = owner_->describe();
     }
   }
-  jobs_.push_back(side.submit(description_));
-  if (!with.successor) return;
-  description_.name = "successor";
-  jobs_.push_back(side.submit(description_));
+  job_ = side.submit(description_);
 }
 
 endless_work::~endless_work() {
-  for (job& each : jobs_) each.cancel();
-  for (job& each : jobs_) each.wait(std::chrono::seconds{10});
+  job_.cancel();
+  job_.wait(std::chrono::seconds{10});
 }
 
 void wait_until_ready(runtime& side, stream_handle stream) {

@@ -21,8 +21,6 @@ std::map<std::string, work_kind> const& work_kinds();
 std::vector<std::string> work_names();
 
 struct work_settings {
-  int threads = 1024;            // of a team of `compute`: 256, 512 or 1024
-  bool successor = false;        // a second job waits for the place of the first
   std::string size = "4096";     // of the products of `product`: rows, columns and depth
   std::string leave = "within";  // … how their tiles are left
 };
@@ -49,7 +47,7 @@ class endless_work {
   device_array<float> to_;
   std::unique_ptr<task_owner> owner_;
   job_description description_;
-  std::vector<job> jobs_;
+  job job_;
 };
 
 /// Blocks until a job stands ready for bubbles on that stream. Throws limit_error after 10 s.

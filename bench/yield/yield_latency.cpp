@@ -3,7 +3,6 @@
 // treatments (no Lull, edges alone, edges and worker) take turns in one process. Figures are counters in microseconds.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,11 +21,9 @@ using namespace lull;
 
 /// What every plan is run with.
 struct options {
-  int reserved_groups = 2;
   bool others = false;  // graphs hold workers of further task types
   int bubbles = 0;      // of each treatment; 0: as the plan says
   bench::work_settings work;
-  launch_time launch = launch_time::at_close;
 };
 
 struct plan {
@@ -78,11 +75,11 @@ std::vector<task_type> types_of(bench::work_kind task, options const& with) {
 }
 
 void measure(benchmark::State& state, plan const& what, options const& with) {
-  runtime_options on{.executor = {.kind = executor_kind::cuda, .reserved_groups = with.reserved_groups},
+  runtime_options on{.executor = {.kind = executor_kind::cuda, .reserved_groups = 2},
                      .mode = runtime_mode::on,
                      .tasks = types_of(what.task, with),
                      .log = bench::log_line,
-                     .tuning = {.launch = with.launch, .close = what.close}};
+                     .tuning = {.close = what.close}};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
@@ -128,11 +125,6 @@ std::vector<plan> plans() {
   std::vector<plan> all;
   std::pair<char const*, behind> const training[] = {
       {"burst_132", behind::burst_132}, {"burst_264", behind::burst_264}, {"cublas_2048", behind::cublas_2048}};
-  std::pair<char const*, bench::work_kind> const tasks[] = {{"compute", bench::work_kind::compute},
-                                                            {"streaming", bench::work_kind::streaming},
-                                                            {"pagerank", bench::work_kind::pagerank},
-                                                            {"product", bench::work_kind::product},
-                                                            {"mlp", bench::work_kind::mlp}};
   std::pair<char const*, arrival> const arrivals[] = {
       {"one_thread", arrival::one_thread}, {"blocks_132", arrival::blocks_132}, {"nccl_shape", arrival::nccl_shape}};
   std::pair<char const*, closing> const closings[] = {{"at_once", {}},
@@ -140,8 +132,8 @@ std::vector<plan> plans() {
                                                       {"1000ns_later", {.longer = nanoseconds{1'000}}},
                                                       {"2000ns_later", {.longer = nanoseconds{2'000}}},
                                                       {"waited", {.waits = true}}};
-  for (auto const& [task_name, task] : tasks) {
-    std::string const name = std::string{"yield_latency/task:"} + task_name;
+  for (auto const& [task_name, task] : bench::work_kinds()) {
+    std::string const name = "yield_latency/task:" + task_name;
     for (auto const& [behind_name, kind] : training) {
       all.push_back({name + "/behind:" + behind_name, {.training = kind}, task});
       all.push_back({name + "/behind:" + behind_name + "/captured", {.training = kind}, task, {}, true});
@@ -158,18 +150,11 @@ std::vector<plan> plans() {
 
 /// What Google Benchmark leaves of the arguments.
 void add_options(CLI::App& app, options& with) {
-  app.add_option("--reserved-groups", with.reserved_groups, "groups of SMs kept off")->check(CLI::Range(0, 8));
-  app.add_option("--threads", with.work.threads, "of a team of the compute-bound task")
-      ->check(CLI::IsMember({256, 512, 1024}));
   app.add_option("--size", with.work.size, "of the products of task product: rows, columns and depth")
       ->check(CLI::Range(1, 16384));
   app.add_option("--leave", with.work.leave, "how their tiles are left")
       ->check(CLI::IsMember({"within", "saved", "behind"}));
   app.add_option("--bubbles", with.bubbles, "of each treatment; 0: as the plan says")->check(CLI::Range(0, 1'000'000));
-  app.add_option("--launch", with.launch, "of the worker: at_close, at_open")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, launch_time>{{"at_close", launch_time::at_close}, {"at_open", launch_time::at_open}}));
-  app.add_flag("--successor", with.work.successor, "a second job waits for the place of the first");
   app.add_flag("--others", with.others, "graphs hold workers of two further task types, too");
 }
 

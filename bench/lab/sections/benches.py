@@ -21,9 +21,6 @@ CAPTURED += yields("behind:burst_264/captured --others", tasks=("compute", "stre
 CLOSINGS = ("at_once", "500ns_later", "1000ns_later", "2000ns_later", "waited")
 LANDING = yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS))
 LANDING += yields(*(f"behind:burst_264/landing:{how}" for how in CLOSINGS[3:]), tasks=("streaming", "pagerank"))
-EDGES = yields("behind:burst_264")
-for option in ("successor", "launch=at_open", "threads=256", "threads=512", "reserved-groups=0"):
-    EDGES += yields(f"behind:burst_264 --{option}")
 ARRIVAL = yields(*(f"arrival:{what}" for what in ("one_thread", "blocks_132", "nccl_shape")))
 HOST_CALLS = [
     f"host_calls/call:{call}/launch:{launch}/iterations: --connections={connections}"
@@ -47,7 +44,6 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
     "captured": ("us", 50, CAPTURED, "The same of bubbles in captured graphs."),
     "landing": ("us", 60, LANDING, "The price of a bubble by when the edge closes."),
-    "edges": ("us", 43, EDGES, "What edges cost, by how the worker is launched."),
     "host_calls": ("host in us, calls in ms", 120, HOST_CALLS, "Host time beside calls that wait for the device."),
     "arrival": ("us", 17, ARRIVAL, "How long a kernel that arrives in mid-bubble waits."),
     "leaving": ("us", 40, LEAVING, "How blocks leave within a tile of a product."),
