@@ -119,7 +119,9 @@ class Captured:
         self.slots_out: list[Any] = []
         self._slot: Any = None
         self._kept: Kept | None = None
-        self._on_workers: Any = None
+        # Of torch, on the SMs of workers: the graph was captured on it, and its kernels were chosen for these SMs. What
+        # replays the graph outside of bubbles does so on this stream.
+        self.stream: Any = None
         self._lent: Any = None  # the stream that it gives
         self._memory: Any = None
         self._slots: Any = None
@@ -158,7 +160,7 @@ class Captured:
         torch, asked, checkpoint = self._torch, self._asked, self._checkpoint
         on_device = {"device": f"cuda:{self.device}"}
         saved_seed = None if checkpoint is None else checkpoint.seed
-        self._on_workers = on_workers
+        self.stream = on_workers
         try:
             self._memory = StepMemory(torch, self.device)
             self._slots = StepMemory(torch, self.device)  # of no job: the feeder copies at any time
@@ -183,7 +185,7 @@ class Captured:
     def begin(self) -> None:
         """All is as before the first step, or after those of the checkpoint. Blocks."""
         assert self._kept is not None, "the step is captured and not submitted"
-        with self._torch.cuda.device(self.device), self._torch.cuda.stream(self._on_workers):
+        with self._torch.cuda.device(self.device), self._torch.cuda.stream(self.stream):
             self._kept.begin()
             if self._checkpoint is not None:
                 self._checkpoint.prepare(self.state())
@@ -191,7 +193,7 @@ class Captured:
             self._numbers.begin(self._increment, self.done)
             if self._checkpoint is not None:
                 self._checkpoint.copy(self.state(), self.done, self.seed)
-        self._on_workers.synchronize()
+        self.stream.synchronize()
 
     def _try_out(self, stream, on_device):
         """Warms up, captures, and replays once; how far that moved the random numbers."""
@@ -260,7 +262,7 @@ class Captured:
     def undo(self) -> None:
         """After a failed submission: the state is as before; its memory is given back. Raises nothing, because the
         failure is what the program must see."""
-        stream = self._on_workers
+        stream = self.stream
         try:
             stream.synchronize()  # warm-ups may still write the state
             if self._kept is not None:

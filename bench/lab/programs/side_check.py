@@ -54,7 +54,7 @@ def finish(side, job, seconds):
 def plain(captured, first, steps):
     """What as many ordinary replays leave."""
     tensors = captured.state()
-    with captured._numbers.in_use(), torch.cuda.stream(captured._on_workers), torch.no_grad():
+    with captured._numbers.in_use(), torch.cuda.stream(captured.stream), torch.no_grad():
         for tensor, was in zip(tensors, first):
             tensor.copy_(was)
         torch.cuda.default_generators[captured.device].set_offset(0)

@@ -68,7 +68,7 @@ def in_gaps(side, job, gap_ms):
 def plain_ms_of(job):
     """Of a replay of the step's graph. No bubble may be open."""
     captured = job._feeder.captured
-    return plain_ms(captured.graph, captured._on_workers)
+    return plain_ms(captured.graph, captured.stream)
 
 
 def alone(name, step, state, reserved_groups, submit, bubbles, gaps):

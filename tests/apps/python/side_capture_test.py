@@ -197,7 +197,7 @@ class ItsStream(unittest.TestCase):
     def captured(self, capture=lambda *_: None):
         with mock.patch.object(Captured, "_capture_on", capture):
             one = Captured(lull.side_step(lambda: None, steps=5), 0, self.runtime._lend_graph_stream)
-        one._on_workers = Stream(1, 0)
+        one.stream = Stream(1, 0)
         return one
 
     def stream_of(self, one):
@@ -223,7 +223,7 @@ class ItsStream(unittest.TestCase):
 
         def fail(one, stream, caller):
             lent.append(stream.cuda_stream)
-            one._on_workers = stream
+            one.stream = stream
             one.undo()
             raise RuntimeError(["no", "cuDNN"][len(lent) % 2])
 

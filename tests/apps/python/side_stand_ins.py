@@ -192,7 +192,7 @@ class JobCase(unittest.TestCase):
                 self.library.state = "finished"
 
     def wait_for(self, so):
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 10  # against hangs only
         while not so():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.0005)

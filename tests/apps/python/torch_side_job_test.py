@@ -4,7 +4,6 @@ for the C library runs a step when it is fed, by calling it. Exit code 77: there
 
 import pathlib
 import tempfile
-import time
 import unittest
 from unittest import mock
 
@@ -22,6 +21,7 @@ SIDE_STEP = side_stand_ins.SIDE_STEP
 class AJob(unittest.TestCase):
     captured = step = None
     assert_same, tensors = torch_side_capture_test.ACapture.assert_same, torch_side_capture_test.ACapture.tensors
+    wait_for = side_stand_ins.JobCase.wait_for
 
     def setUp(self):
         torch_side_capture_test.ACapture.setUp(self)
@@ -90,12 +90,6 @@ class AJob(unittest.TestCase):
                     library.state = "finished"
 
         return job, run
-
-    def wait_for(self, so):
-        deadline = time.monotonic() + 10
-        while not so():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.0005)
 
     def run_plainly(self, steps):
         losses = []
