@@ -28,17 +28,16 @@ class Trainer:
     def synchronize(self):
         torch.cuda.synchronize()
 
-    def groups(self, treatments, steps=None):
-        """Milliseconds a step of each group, of `steps` steps, or as many as are usual. No pause stands between two."""
-        steps = steps or self.group
+    def groups(self, treatments):
+        """Milliseconds a step of each group. No pause stands between two."""
         self.begin()
         marks = [self.mark()]
         for treatment in treatments:
             with treatment.around():
-                self.steps(treatment, steps)
+                self.steps(treatment, self.group)
             marks.append(self.mark())
         self.synchronize()
-        return [begin.elapsed_time(end) / steps for begin, end in zip(marks, marks[1:])]
+        return [begin.elapsed_time(end) / self.group for begin, end in zip(marks, marks[1:])]
 
 
 @dataclasses.dataclass

@@ -2,7 +2,7 @@
 """Sections about what side work costs a step, and what waits on the device cost."""
 
 from lab.process import of_bench, of_lab, read_json, shell
-from lab.record import bounded, lab_rows, of_each, once, outcomes, paired, twice, without
+from lab.record import bounded, lab_rows, of_each, once, outcomes, twice
 from lab.section import kept, section
 
 CONNECTIONS = (1, 4, 8, 32)
@@ -33,34 +33,6 @@ def stage(build, name):
         found = of_each("task armed_ahead_s foreign", command, 310, row=bounded)
         rows += [{"connections": count, **row} for row in found]
     return rows
-
-
-def kernels(build, count, tasks):
-    """A scope is a run: whether a wait slows it differs from one to the next."""
-    command = of_lab(build, f"kernels --connections {count} --scopes 2 --tasks {'+'.join(tasks)}", LULL="on")
-    said = read_json(shell(command, 200))
-    if "rows" not in said:
-        return [{"connections": count, **once(command, said)}]
-    scopes = {task: [without(["task"], one) for one in said["rows"] if one["task"] == task] for task in tasks}
-    return [{"connections": count, "task": task, **paired(command, *runs)} for task, runs in scopes.items()]
-
-
-@section("stage_kernels", "as named", needs=TORCH, seconds=92)
-def stage_kernels(build):
-    """The kernels of that stage beside side work, and the gaps between them."""
-    return kernels(build, 8, ("compute", "pagerank", "product")) + kernels(build, 32, ("compute",))
-
-
-@section("side_kernels", "as named", needs=TORCH, seconds=100)
-def side_kernels(build):
-    """The same beside captured PyTorch steps."""
-    return kernels(build, 8, ("step:resnet18", "step:vgg19", "step:bert"))
-
-
-@section("settling", "ms", needs=TORCH, seconds=282)
-def settling(build):
-    """How many steps that stage takes to settle when side work begins or ends."""
-    return of_each("task", of_lab(build, "settling --tasks product+pagerank"), 230)
 
 
 @section("governed", "as named", needs=TORCH, seconds=385, each=("product", "pagerank", "resnet50"))

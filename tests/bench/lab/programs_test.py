@@ -3,20 +3,17 @@
 make, of which treatments. Times that they tell mean nothing."""
 
 import contextlib
-import io
 import itertools
-import json
-import os
 import pathlib
 import sys
 import tempfile
 import unittest
 from unittest import mock
 
-from stand_ins import command_line, give_side, run, stand_ins
+from stand_ins import give_side, run, stand_ins
 
 from lab import models, trainer
-from lab.programs import kernels, memory, settling, unreached
+from lab.programs import memory, unreached
 
 
 @contextlib.contextmanager
@@ -52,8 +49,8 @@ class programs(unittest.TestCase):
         self.assertIn("lab stage: NOT RUN: the jobs ended before the measurement did", ended.exception.code)
         with trained() as (_, lull, side), self.assertRaises(SystemExit) as ended:
             side.mode, side.why_off = "off", "no driver"
-            run("settling")
-        self.assertEqual(ended.exception.code, "lab settling: NOT RUN: Lull is off: no driver")
+            run("governed")
+        self.assertEqual(ended.exception.code, "lab governed: NOT RUN: Lull is off: no driver")
 
     def test_governed_turns_until_the_steps_are_done(self):
         with trained((5.0,)) as (_, lull, side):
@@ -76,21 +73,12 @@ class programs(unittest.TestCase):
         self.assertEqual((row["items_free"], row["items_behind"]), ([700 / 96] * 2, 700 / 768))
         self.assertAlmostEqual(row["kept"], 1400 / 960 / (700 / 96))
 
-    def test_settling_reporting_and_kernels(self):
+    def test_reports_are_asked_for_in_every_other_scope(self):
         with trained() as (_, lull, side):
-            (found,) = run("settling", "--tasks=a+b")
-            self.assertEqual([len(row["with"]) for row in found["rows"]], [settling.SPELL] * 2)
             (found,) = run("reporting", "--pairs=4", "--groups=3")
             self.assertEqual((found["rows"][0]["pairs"], len(found["rows"][0]["gpu"])), (4, 4))
             asked = [call.kwargs["report"] is not None for call in lull.harvest.call_args_list[-8:]]
             self.assertEqual(asked, [False, True, True, False] * 2)
-        step = [(at * 30_000, at * 30_000 + 20_000, "gemm" if at % 2 else "norm") for at in range(6)]
-        with trained(), mock.patch.object(kernels, "traced", lambda *_: [step] * kernels.STEPS):
-            (found,) = run("kernels", "--tasks=compute+step:copies", "--scopes=2")
-        self.assertEqual([row["task"] for row in found["rows"]], ["compute"] * 2 + ["step:copies"] * 2)
-        self.assertEqual(["side_steps" in row for row in found["rows"]], [False, False, True, True])
-        self.assertEqual(found["rows"][0]["by_kind"]["products"], {"kernels": 3, "ms": 0.06, "longer_percent": 0})
-        self.assertEqual(found["rows"][0]["gap_us"]["all"], {"gaps": 5, "without": 10, "with": 10})
 
     def test_memory_counts_what_failed_and_who_made_way(self):
         with (

@@ -14,9 +14,8 @@ from unittest import mock
 from stand_ins import ROOT
 
 from lab import machine, numbers, process, record, section
-from lab.programs import governed, hub_graph, settling, unreached
+from lab.programs import governed, hub_graph, unreached
 from lab.sections import benches, graphs, pipelines, stages
-from lab.treatment import Treatment
 
 SECTIONS = section.load()
 BENCH = """#!{python}
@@ -109,11 +108,7 @@ class records(unittest.TestCase):
     def test_the_rows_of_side_sections_have_figures(self):
         said = {"rows": [{"model": name, "case": name, "same_bits": True} for name in ("resnet18", "bert")]}
         done = subprocess.CompletedProcess([], 0, json.dumps(said), "")
-        names = [
-            name
-            for name in SECTIONS
-            if name.startswith("side_") and not name.startswith(("side_compare", "side_kernels"))
-        ]
+        names = [name for name in SECTIONS if name.startswith("side_") and not name.startswith("side_compare")]
         for name, rows in self.sections(done, names).items():
             with self.subTest(name):
                 self.assertIsNone(record.why_empty({"rows": rows}))
@@ -135,13 +130,6 @@ class records(unittest.TestCase):
         for said in (lines.splitlines()[0], "a word", ""):
             for rows in self.sections(subprocess.CompletedProcess([], 0, said, ""), names).values():
                 self.assertIn("it printed no rows", record.why_empty({"rows": rows}))
-
-    def test_a_trainer_has_settled_where_its_steps_are_as_those_later(self):
-        places = settling.by_place([[105, 103, 101 + at % 2, 101, 101 + at % 2, 101.5] for at in range(6)])
-        self.assertEqual([round(place["ms"], 6) for place in places], [105, 103, 101.5, 101, 101.5, 101.5])
-        self.assertLess(places[2]["ms_low"], 101.5)
-        self.assertEqual(settling.settled_after(places), 2)
-        self.assertEqual(settling.settled_after([places[2]] * 4), 0)
 
     def test_a_bound_is_judged_by_turns_and_not_by_its_own_estimate(self):
         turn = [100.4] * governed.BOUNDED + [100.0] * governed.PLAIN
@@ -180,19 +168,6 @@ class records(unittest.TestCase):
             found = unreached.items_a_step(Trainer(), side, mock.Mock(), 96)
         self.assertEqual(found, 10)
         self.assertEqual(side.step.call_count, 2 * unreached.GROUPS_A_CALL)
-
-    def test_spells_with_and_without_side_work_are_told_apart(self):
-        seen = []
-
-        class Trainer:
-            def groups(self, treatments, steps):
-                seen.extend(treatments)
-                return [100.0 + at % settling.SPELL + 50 * (each.name == "lull") for at, each in enumerate(treatments)]
-
-        found = settling.spells(Trainer(), Treatment("lull"))
-        self.assertEqual([place["ms"] for place in found["with"]], [150.0 + at for at in range(settling.SPELL)])
-        self.assertEqual(found["without"][0]["ms"], 100)
-        self.assertEqual(len(seen), 2 * settling.SPELL * (settling.TURNS + 1))
 
     def test_a_section_of_so_many_connections_runs_with_them(self):
         done, commands = subprocess.CompletedProcess([], 0, json.dumps({"rows": [{"model": "bert"}]}), ""), []
