@@ -17,15 +17,11 @@ constexpr std::uint64_t head_start_ns = 1'500'000;  // lets the host enqueue bef
 
 }  // namespace
 
-bubble_bench::bubble_bench() : state_(std::make_unique<device_state>()) { trainer::load(); }
-bubble_bench::~bubble_bench() = default;
-
-std::vector<samples> bubble_bench::run(setting const& how, runtime& side) {
-  device_state& device = *state_;
-  cudaStream_t const stream = device.trainer.get();
+std::vector<samples> measure_bubbles(setting const& how, runtime& side) {
   int const each = how.bubbles + warm_up;
   auto const total = static_cast<std::size_t>(each) * treatments;
-  device.reserve(total);
+  trainer_device device{total};
+  cudaStream_t const stream = device.trainer.get();
   std::vector<moments> found(total, moments::none());
   LULL_CUDA(cudaMemcpy(device.stamped, found.data(), total * sizeof(moments), cudaMemcpyHostToDevice));
   bubble_records records{side};

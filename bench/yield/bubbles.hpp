@@ -2,13 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include <lull/host/cuda/owned.hpp>
-#include <lull/host/measure/cuda/kernels.hpp>
 #include <lull/host/runtime.hpp>
 
 namespace lull::bench {
@@ -46,23 +41,9 @@ struct samples {
   std::uint64_t dropped = 0;       // bubbles whose record was lost
 };
 
-/// Runs `setting.bubbles` bubbles of each treatment in turns, in one process; index by treatment.
-/// `side` runs the job.
-class bubble_bench {
- public:
-  bubble_bench();
-  ~bubble_bench();
-  bubble_bench(bubble_bench const&) = delete;
-  bubble_bench& operator=(bubble_bench const&) = delete;
-
-  std::vector<samples> run(setting const& how, runtime& side);
-  /// The same bubbles as nodes of captured graphs, one a treatment, of `setting.group` bubbles each; without arrivals.
-  std::vector<samples> run_captured(setting const& how, runtime& side);
-
-  struct device_state;
-
- private:
-  std::unique_ptr<device_state> state_;
-};
+/// Runs `how.bubbles` bubbles of each treatment in turns, in one process; index by treatment. `side` runs the job.
+std::vector<samples> measure_bubbles(setting const& how, runtime& side);
+/// The same bubbles as nodes of captured graphs, one a treatment, of `how.group` bubbles each; without arrivals.
+std::vector<samples> measure_captured(setting const& how, runtime& side);
 
 }  // namespace lull::bench

@@ -25,11 +25,10 @@ cuda_graph captured(cudaStream_t stream, Bubbles&& bubbles) {
 
 }  // namespace
 
-std::vector<samples> bubble_bench::run_captured(setting const& how, runtime& side) {
-  device_state& device = *state_;
-  cudaStream_t const stream = device.trainer.get();
+std::vector<samples> measure_captured(setting const& how, runtime& side) {
   auto const group = static_cast<std::size_t>(how.group);
-  device.reserve(group);
+  trainer_device device{group};
+  cudaStream_t const stream = device.trainer.get();
   bubble_records records{side};
   bare_edges edges{executor_of(side)};
   std::vector<cuda_graph> graphs;  // of a group of bubbles each, with the same gaps

@@ -30,20 +30,14 @@ void bare_edges::close(stream_handle stream) {
 void bare_edges::capture_open(stream_handle stream) { opening_ = executor_.capture_open(stream, gate_, ++value_, {}); }
 void bare_edges::capture_close(stream_handle stream) { executor_.capture_close(stream, gate_, ++value_, 0, opening_); }
 
-bubble_bench::device_state::device_state() {
+trainer_device::trainer_device(std::size_t bubbles) : stamped_memory(bubbles * sizeof(moments)) {
   product.use_size(gemm_size);
   product.enqueue();
   LULL_CUDA(cudaStreamSynchronize(trainer.get()));
+  trainer::load();
 }
 
-void bubble_bench::device_state::reserve(std::size_t bubbles) {
-  if (bubbles <= capacity) return;
-  stamped_memory = device_buffer{bubbles * sizeof(moments)};
-  stamped = static_cast<moments*>(stamped_memory.get());
-  capacity = bubbles;
-}
-
-void bubble_bench::device_state::train(behind what, moments* when) {
+void trainer_device::train(behind what, moments* when) {
   switch (what) {
     case behind::burst_132:
     case behind::burst_264: {

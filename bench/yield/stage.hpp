@@ -55,17 +55,15 @@ class bare_edges {
 };
 
 /// The trainer's streams, what it computes, and where its moments are stamped.
-struct bubble_bench::device_state {
+struct trainer_device {
   cuda_stream trainer{0};
   cuda_stream other{0};
   cuda_event fork;
   trainer::square_products product{trainer.get()};
   device_buffer stamped_memory;
-  moments* stamped = nullptr;
-  std::size_t capacity = 0;
+  moments* const stamped = static_cast<moments*>(stamped_memory.get());  // (bubbles,)
 
-  device_state();
-  void reserve(std::size_t bubbles);
+  explicit trainer_device(std::size_t bubbles);
   /// What follows a bubble, and the stamp of its end.
   void train(behind what, moments* when);
 };

@@ -83,10 +83,9 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {
-    bench::bubble_bench runs;
     bench::setting how = what.how;
     if (with.bubbles != 0) how.bubbles = with.bubbles;
-    auto const found = what.captured ? runs.run_captured(how, side) : runs.run(how, side);
+    auto const found = what.captured ? bench::measure_captured(how, side) : bench::measure_bubbles(how, side);
     auto const& none = found[0];
     auto const& edges = found[1];
     auto const& worker = found[2];
