@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include <lull/host/cuda/driver.hpp>
 #include <lull/host/cuda_graph/graph_listing.hpp>
@@ -34,17 +33,6 @@ std::vector<nanoseconds> node_times(segment_nodes const& nodes, cudaStream_t str
   cuda_graph const run{nodes.stamped(static_cast<std::uint64_t*>(stamps_ns.get())).release()};
   for (int i = 0; i < 2; ++i) LULL_CUDA(cudaGraphLaunch(run.executable(), stream));
   return without_stamps(read(stamps_ns, count, stream));
-}
-
-/// The longest pieces of which there are `count` or more. Their number falls as they get longer.
-std::vector<std::uint32_t> cut_into(std::span<nanoseconds const> nodes, std::uint32_t count) {
-  nanoseconds low{0};  // enough pieces
-  nanoseconds high = std::accumulate(nodes.begin(), nodes.end(), nanoseconds{1});
-  while (high - low > nanoseconds{10}) {
-    nanoseconds const middle = low + (high - low) / 2;
-    (cut_by_time(nodes, middle).size() >= count ? low : high) = middle;
-  }
-  return cut_by_time(nodes, low);
 }
 
 /// All nodes in the order in which segment_nodes has those that do something.
@@ -95,15 +83,14 @@ int current_device() {
 
 }  // namespace
 
-graph_pieces::graph_pieces(cudaGraph_t graph, std::uint32_t count, nanoseconds wanted) {
+graph_pieces::graph_pieces(cudaGraph_t graph, nanoseconds wanted) {
   trainer::load();  // of kernels: later it would wait for the trainer
-  if (count == 1) {
+  if (wanted == nanoseconds{0}) {
     pieces_.push_back(clone_of(graph, {}));
   } else {
     cuda_stream const stream{priorities().lowest};
     segment_nodes const nodes{graph, detail::primary_context(current_device()), stream.get()};
-    std::vector<nanoseconds> const times = node_times(nodes, stream.get());
-    std::vector<std::uint32_t> const sizes = count == 0 ? cut_by_time(times, wanted) : cut_into(times, count);
+    std::vector<std::uint32_t> const sizes = cut_by_time(node_times(nodes, stream.get()), wanted);
     std::vector<cudaGraphNode_t> const ordered = ordered_nodes(graph);
     std::vector<std::uint32_t> const piece_of = pieces_of(ordered, sizes);
     for (std::uint32_t piece = 0; piece < sizes.size(); ++piece) {

@@ -45,10 +45,10 @@ extern "C" {
 /// Of this thread's last call that failed; valid until its next one fails.
 char const* lull_side_error() { return last_error().c_str(); }
 
-/// `graph`: a cudaGraph_t, which must live as long as the pieces. `count`, `segment_ns`: see graph_pieces.
-int lull_side_cut(void* graph, std::uint32_t count, std::uint64_t segment_ns, graph_pieces** made) {
+/// `graph`: a cudaGraph_t, which must live as long as the pieces. `segment_ns`: see graph_pieces.
+int lull_side_cut(void* graph, std::uint64_t segment_ns, graph_pieces** made) {
   return guarded([&] {
-    *made = new graph_pieces{static_cast<cudaGraph_t>(graph), count, std::chrono::nanoseconds{segment_ns}};
+    *made = new graph_pieces{static_cast<cudaGraph_t>(graph), std::chrono::nanoseconds{segment_ns}};
   });
 }
 std::uint32_t lull_side_piece_count(graph_pieces const* pieces) { return pieces->count(); }

@@ -140,7 +140,7 @@ def nothing(shared):
 def replayed(shared, few_sms=None):
     """Without pause, with two replays queued at most. `few_sms`: a stream on some of the SMs."""
     before = free_mib()
-    with shared.captured(few_sms) as graph, shared.library.pieces(graph, 1) as pieces:
+    with shared.captured(few_sms) as graph, shared.library.pieces(graph) as pieces:
         pointer = few_sms.cuda_stream if few_sms else None
         with shared.library.runner(pieces, max_queued=2, stream=pointer) as side:
             mib = before - free_mib()
@@ -155,12 +155,11 @@ def green_split(shared):
         return replayed(shared, torch.cuda.ExternalStream(pointer)) | {"sms": sms}
 
 
-def launched_by_host(shared, count, is_planned=False):
-    """`count`: of pieces."""
+def launched_by_host(shared, segment_s=0.0, is_planned=False):
     before = free_mib()
     with (
         shared.captured() as graph,
-        shared.library.pieces(graph, count, shared.given.segment) as pieces,
+        shared.library.pieces(graph, segment_s) as pieces,
         shared.library.runner(pieces, is_planned) as side,
     ):
         mib = before - free_mib()
@@ -237,9 +236,9 @@ def lull_functor(shared):
 ROWS = {
     "nothing": nothing,
     "low_priority": replayed,
-    "host_gated_step": lambda shared: launched_by_host(shared, 1),
-    "host_gated_segment": lambda shared: launched_by_host(shared, shared.given.segments),
-    "planned": lambda shared: launched_by_host(shared, shared.given.segments, is_planned=True),
+    "host_gated_step": launched_by_host,
+    "host_gated_segment": lambda shared: launched_by_host(shared, shared.given.segment),
+    "planned": lambda shared: launched_by_host(shared, shared.given.segment, is_planned=True),
     "green_split": green_split,
     "lull": lull_step,
     "lull_without_hint": lambda shared: lull_step(shared, hint=False),

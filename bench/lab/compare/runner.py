@@ -10,7 +10,7 @@ from lab import torch
 _P, _U32, _U64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
 _CALLS = {  # what each takes, and what it returns; int: 0, or 1 where it failed
     "error": ([], ctypes.c_char_p),
-    "cut": ([_P, _U32, _U64, ctypes.POINTER(_P)], ctypes.c_int),
+    "cut": ([_P, _U64, ctypes.POINTER(_P)], ctypes.c_int),
     "piece_count": ([_P], _U32),
     "piece_times": ([_P, ctypes.POINTER(_U64)], None),
     "destroy_pieces": ([_P], None),
@@ -55,9 +55,9 @@ class Library:
         return made
 
     @contextlib.contextmanager
-    def pieces(self, graph, count, segment_s=0.0):
-        """`graph`: of torch, kept. `count`: see graph_pieces.hpp."""
-        made = Pieces(self, self.make("cut", graph.raw_cuda_graph(), count, round(segment_s * 1e9)))
+    def pieces(self, graph, segment_s=0.0):
+        """`graph`: of torch, kept. Without segments it is one piece."""
+        made = Pieces(self, self.make("cut", graph.raw_cuda_graph(), round(segment_s * 1e9)))
         try:
             yield made
         finally:

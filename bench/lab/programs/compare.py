@@ -19,7 +19,7 @@ of row nothing: threads, contexts and memory of a row's scope are there with sid
 
   --server mps              this program as a client of a daemon that it starts and stops; rows: nothing, mps
   --xsched FOLDER           … of XSched, installed in that folder; rows: nothing, xsched
-  --segment, --segments     seconds, of Lull and of the others' cut; of how many pieces, 0: as Lull cuts"""
+  --segment                 seconds, of Lull and of the others' cut"""
 
 import json
 import os
@@ -32,7 +32,7 @@ from lab import on_gpu, torch
 from lab.compare import servers
 from lab.compare.rows import ROWS, Comparison
 from lab.numbers import quantiles, slowdown
-from lab.options import all_of, at_least, count, one_of
+from lab.options import all_of, count, one_of
 from lab.trainer import Size, stream_of
 from lab.treatment import over_scopes
 
@@ -117,10 +117,6 @@ def compare(given):
         printed({"rounds": given.rounds, **row, **plain_steps(row, nothing)})
 
 
-def no_cut_or_pieces(text):
-    return 0 if text == "0" else at_least(2)(text)
-
-
 def measure(
     build,
     model="resnet18",
@@ -128,7 +124,6 @@ def measure(
     rounds: count = 1,
     seconds=2.5,
     segment=1e-4,
-    segments: no_cut_or_pieces = 0,
     reserved_groups: int = None,
     green_sms=32,
     stream: one_of(("high", "own", "legacy")) = "high",

@@ -81,7 +81,7 @@ class comparisons(unittest.TestCase):
                 with self.assertRaises(SystemExit) as ended:
                     command_line.main(["compare", *arguments])
                 self.assertEqual(ended.exception.code[0], "nothing")
-        for wrong in (["--rows=no"], ["--server=no"], ["--segments=1"], ["--rounds=0"], ["--limit=x"], ["--no=1"]):
+        for wrong in (["--rows=no"], ["--server=no"], ["--rounds=0"], ["--limit=x"], ["--no=1"]):
             with self.subTest(wrong), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 command_line.parse(["compare", *wrong])
 
