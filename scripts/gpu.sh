@@ -15,7 +15,7 @@
 #                                   of a section of graphs or connections these rows alone. `python3 bench/lab list` has them all, with
 #                                   what each needs; those of trainings on several GPUs, too
 #   scripts/gpu.sh lanes SECONDS 'NAME…' 'NAME…'
-#                                   such records at the same time, an argument on each GPU, as many as are ready in that time
+#                                   such records at the same time, an argument on each GPU, those that fit into that time
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}
@@ -89,29 +89,13 @@ measure() {
   python3 bench/lab measure --build "$build" --results "$results" "$@"
 }
 
-# lane GPU UNTIL NAME…: one after the other, each in a process of its own
-lane() {
-  local -r until=$2
-  local name failed=0
-  export CUDA_VISIBLE_DEVICES=$1
-  for name in "${@:3}"; do
-    timeout $((until > SECONDS ? until - SECONDS : 1)) python3 bench/lab measure --build "$build" --results "$results" "$name" || {
-      echo "$name: NOT RUN: exit $?" >&2
-      failed=1
-    }
-  done
-  return $failed
-}
-
 lanes() {
   (($# > 1)) || usage
-  local -r until=$((SECONDS + $1))
+  local -r within=$1
   local names lanes=() failed=0
-  shift
-  mkdir -p "$results"
-  for names in "$@"; do
+  for names in "${@:2}"; do
     # shellcheck disable=SC2086
-    lane "${#lanes[@]}" "$until" $names &
+    CUDA_VISIBLE_DEVICES=${#lanes[@]} measure --within "$within" $names &
     lanes+=($!)
   done
   for names in "${lanes[@]}"; do wait "$names" || failed=1; done
