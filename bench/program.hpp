@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -30,17 +26,6 @@ inline void need_gpu() {
   if (std::string const why = why_no_cuda(0); !why.empty()) throw not_run{why};
 }
 
-/// When the time is over the process ends, with a message and exit code 124: what waits for a GPU that hangs ends by
-/// nothing else.
-inline void end_process_after(std::chrono::seconds limit) {
-  std::signal(SIGALRM, [](int) {
-    constexpr std::string_view text = "not done within the time limit; this process ends\n";
-    [[maybe_unused]] auto const written = ::write(2, text.data(), text.size());
-    ::_exit(124);
-  });
-  ::alarm(static_cast<unsigned>(limit.count()));
-}
-
 /// What a runtime of a bench logs.
 inline void log_line(std::string_view line) {
   std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
@@ -58,11 +43,6 @@ class program {
     connections_ = &into;
     app.add_option("--connections", into, "CUDA_DEVICE_MAX_CONNECTIONS; 0: as it is")->check(CLI::Range(0, 32));
   }
-  /// --limit, after which the process ends.
-  void add_limit(int seconds, int most = 3600) {
-    limit_ = seconds;
-    app.add_option("--limit", limit_, "seconds after which the process ends")->check(CLI::Range(1, most));
-  }
 
   /// Returns what `work` does: the process's exit code. 2 after not_run, 1 after any other error; both are said on
   /// standard error.
@@ -70,7 +50,6 @@ class program {
     CLI11_PARSE(app, argc, argv);
     if (connections_ != nullptr && *connections_ != 0)
       ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(*connections_).c_str(), 1);
-    if (limit_ != 0) end_process_after(std::chrono::seconds{limit_});
     return work();
   } catch (not_run const& why) {
     std::fprintf(stderr, "%s: NOT RUN: %s\n", name_.c_str(), why.what());
@@ -83,7 +62,6 @@ class program {
  private:
   std::string name_;
   int const* connections_ = nullptr;
-  int limit_ = 0;
 };
 
 }  // namespace lull::bench

@@ -70,7 +70,6 @@ RATINGS = {
     "popular": "count=10000000,users=1000000,items=100",  # one item has a tenth of them
 }
 LARGE = {"large": "kronecker=24"}  # in bubbles; jobs on the others may be shorter than one
-ROW_NAMES = (*GRAPHS, *RATINGS, *LARGE)
 SHORT = ("shipped",)  # whose runs take some tens of microseconds
 SOURCES = {"sources.txt": 64, "few_sources.txt": 4}  # searches of a job, each with a line of results for each vertex
 KILLS = 3
