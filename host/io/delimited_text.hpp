@@ -19,8 +19,9 @@ struct delimited_limits {
 
 /// A text of rows and columns, read row by row: CSV and its relatives. Not thread-safe.
 ///
-/// Lines end in LF, CRLF or CR; quotes are those of RFC 4180. Gzip is decompressed. Blank lines are skipped, and lines that begin with # or % before the first row. Each row must
-/// have as many fields as the first line has. Errors: input_error with file and line; text_error as of text_source.
+/// Lines end in LF, CRLF or CR; quotes are those of RFC 4180. Gzip is decompressed. Blank lines are skipped, and lines
+/// that begin with # or % before the first row. Each row must have as many fields as the first line has. Errors:
+/// input_error with file and line; text_error as of text_source.
 class delimited_text {
  public:
   /// Finds the dialect from the first rows. Throws input_error for what is no text.

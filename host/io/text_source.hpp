@@ -38,9 +38,9 @@ struct text_block {
   std::string_view text() const noexcept { return {bytes.data(), size}; }
 };
 
-/// A file's text from front to back, in blocks of whole lines, decompressed where it is gzip, without the byte order mark
-/// that it may begin with. Its first bytes tell, whatever its name is. As `gzip -d` does, it ignores zeros after the end
-/// of the gzip data. Not thread-safe.
+/// A file's text from front to back, in blocks of whole lines, decompressed where it is gzip, without the byte order
+/// mark that it may begin with. Its first bytes tell, whatever its name is. As `gzip -d` does, it ignores zeros after
+/// the end of the gzip data. Not thread-safe.
 class text_source {
  public:
   /// Throws text_error if there is no such regular file, it cannot be opened, or it is packed otherwise (bzip2, xz,
