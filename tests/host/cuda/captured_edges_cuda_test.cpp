@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edges inside captures that other code began, on a stream that is harvested plain before and after: on a real device.
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -201,13 +200,6 @@ TEST_F(captured_edges_on_cuda, a_capture_that_its_owner_spoils_leaves_harvesting
   EXPECT_STREQ(probe.wrong(), nullptr);
 }
 
-/// How many of these were of a graph: their host is ahead, and they have no lease.
-std::size_t replayed_of(std::vector<bubble_report> const& found) {
-  return static_cast<std::size_t>(std::count_if(found.begin(), found.end(), [](bubble_report const& each) {
-    return each.host_ahead.value_or(false) && each.lease == 0ns;
-  }));
-}
-
 /// A kernel that lets the next one begin at once takes 10 µs after that: the closing edge after it waits for its end,
 /// on the stream and in a graph, where the dependency is a programmatic edge.
 TEST_F(captured_edges_on_cuda, a_close_after_kernels_that_let_the_next_begin_early_comes_when_they_have_ended) {
@@ -234,12 +226,11 @@ TEST_F(captured_edges_on_cuda, a_close_after_kernels_that_let_the_next_begin_ear
   }
   EXPECT_EQ(x.read(), std::vector<std::uint32_t>(1'024, expected));
   std::vector<bubble_report> found;
-  EXPECT_TRUE(within_time([&] {
+  EXPECT_TRUE(within_time([&] {  // after the job has ended, the stream's bubbles are not opened
     for (bubble_report const& each : side_->take_bubbles()) found.push_back(each);
-    return found.size() >= 150;
+    return found.size() + 1 >= 100 + side_->counts()[counted::opened];
   })) << found.size()
-      << " of 200 bubbles, " << replayed_of(found) << " of them replayed, " << side_->counts()[counted::dropped]
-      << " records dropped, " << side_->counts()[counted::replayed] << " counted, " << log_;
+      << " bubbles, " << log_;
   int known = 0;
   for (bubble_report const& each : found) {
     if (each.length == 0ns) continue;
