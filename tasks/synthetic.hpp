@@ -9,9 +9,8 @@ namespace lull {
 
 /// Only arithmetic: every item is `fma` dependent multiply-adds in each thread. The compute-bound extreme of a side
 /// task.
-template <int Threads>
-struct basic_compute_task {
-  static constexpr team_shape shape{.threads = Threads, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 2048 / Threads};
+struct compute_task {
+  static constexpr team_shape shape{.threads = 1024, .steps = 1, .shared_bytes = 0, .blocks_per_sm = 2};
 
   float* sink;          // (1,) never written; keeps the arithmetic alive
   std::uint64_t items;  // a round
@@ -30,8 +29,6 @@ struct basic_compute_task {
     if (x == -1.0f) *sink = x;
   }
 };
-
-using compute_task = basic_compute_task<1024>;
 
 static_assert(is_side_task<compute_task>());
 
