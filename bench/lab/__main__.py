@@ -40,6 +40,7 @@ def record_all(given):
             print(f"{each.name}: NOT RUN: it takes {usual:.0f} s, and {left:.0f} s are left", flush=True)
         else:
             section.keep_rows(rows)
+            path.parent.mkdir(parents=True, exist_ok=True)  # before minutes of measuring
             record = Record(each.name, each.unit, path)
             print(record.write(each.measure(given.build)), flush=True)
 

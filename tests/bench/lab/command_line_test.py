@@ -43,7 +43,8 @@ class command_lines(unittest.TestCase):
                 self.assertEqual(name.replace(":", "_"), path.stem)
 
     def test_a_section_that_is_added_is_measured_listed_and_recorded(self):
-        with mock.patch.dict(section.load()), tempfile.TemporaryDirectory() as folder:
+        with mock.patch.dict(section.load()), tempfile.TemporaryDirectory() as there:
+            folder = f"{there}/not/there/yet"
 
             @section.section("mine", "us", needs="2 gpus", seconds=5, each=("a", "b"))
             def mine(build, name):
