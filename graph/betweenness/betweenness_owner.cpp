@@ -56,7 +56,7 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
     return verify_betweenness(graph_, sources_.all(), arrays_->totals());
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<double> const totals = arrays_.value().totals();
     auto const highest = std::max_element(totals.begin(), totals.end());
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(arrays_->progress().reached) +

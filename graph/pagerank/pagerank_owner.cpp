@@ -82,7 +82,7 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
                             .max_chain = max_chain_});
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<float> const ranks = arrays_.value().ranks();
     std::vector<std::string> lines{sum_up(arrays_->progress())};
     write_values(

@@ -107,6 +107,11 @@ table_options table_from(option_values const& values) {
           .dialect = dialect_from(values)};
 }
 
+/// How the columns of the user's table were read.
+std::vector<std::string> notes_of(option_values const& values, std::string const& taken) {
+  return values.has("data") ? std::vector{"data: " + taken} : std::vector<std::string>{};
+}
+
 void check_classes(option_values const& values, std::uint64_t classes) {
   if (classes <= max_classes) return;
   throw input_error(
@@ -190,7 +195,6 @@ class mlp_owner final : public array_owner<mlp_arrays> {
                     100 * epochs[at].accuracy);
       lines.push_back(text);
     }
-    if (values_.has("data")) lines.push_back("data: " + taken_);
     // the model first, because it took longest to make
     if (!arrays_->stopped()) {
       write_asked("model", lines, [&](std::filesystem::path const& path) {
@@ -207,6 +211,7 @@ class mlp_owner final : public array_owner<mlp_arrays> {
     return {{"loss", last.loss}, {"accuracy", last.accuracy}};
   }
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
+  std::vector<std::string> notes() const override { return notes_of(values_, taken_); }
 
  private:
   memory_need need(executor_kind kind) override {
@@ -297,24 +302,19 @@ class classify_owner final : public array_owner<mlp_arrays> {
       file.write(std::to_string(row) + "\t" + class_text(answers[row]) + "\t" + probability + "\n");
     }
     file.commit();
-    std::vector<std::string> lines;
-    if (values_.has("data")) lines.push_back("data: " + taken_);
-    if (!labelled_) {
-      lines.insert(lines.begin(), std::to_string(answers.size()) + " rows: " + values_.path("out").string());
-      return lines;
-    }
+    if (!labelled_) return {std::to_string(answers.size()) + " rows: " + values_.path("out").string()};
     std::uint64_t const right = arrays_->epoch_right().front();
     char text[96];
     std::snprintf(text, sizeof text, "%zu rows, %.2f %% as labelled: ", answers.size(),
                   100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
-    lines.insert(lines.begin(), text + values_.path("out").string());
-    return lines;
+    return {text + values_.path("out").string()};
   }
   std::vector<task_figure> figures() const override {
     if (!labelled_) return {};
     return {
         {"accuracy", static_cast<double>(arrays_->epoch_right().front()) / static_cast<double>(rows_.labels.size())}};
   }
+  std::vector<std::string> notes() const override { return notes_of(values_, taken_); }
 
  private:
   memory_need need(executor_kind kind) override {

@@ -77,7 +77,7 @@ class mlp : public testing::Test {
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*executor_);
     EXPECT_TRUE(run_to_end(job, *executor_).finished);
-    return job.write();
+    return write_result(job);
   }
   std::string file(char const* name) const { return (folder_ / name).string(); }
   std::string text(char const* name) const { return read_file(folder_ / name, 1 << 24); }
