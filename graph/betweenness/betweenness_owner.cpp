@@ -46,6 +46,11 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
   }
 
   std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> all = input_.notes();
+    sources_.add_note(all);
+    return all;
+  }
 
   verification judge() override {
     betweenness_progress const end = arrays_.value().progress();

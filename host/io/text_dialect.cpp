@@ -64,7 +64,13 @@ std::vector<row> rows_of(std::string_view text, std::string_view delimiter) {
 /// Larger is better: fields that are numbers; rows of numbers alone; rows that have as many fields as most have.
 using fit = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-fit fit_of(std::vector<row> const& rows) {
+/// A delimiter that divides no two fields, as at a line's end, is no sign of columns.
+bool is_divided(row const& of) {
+  return std::count_if(of.begin(), of.end(), [](std::string const& field) { return !field.empty(); }) > 1;
+}
+
+fit fit_of(std::vector<row> rows) {
+  std::erase_if(rows, [](row const& each) { return !is_divided(each); });
   std::map<std::size_t, std::size_t> widths;
   for (row const& each : rows) ++widths[each.size()];
   std::size_t width = 0;

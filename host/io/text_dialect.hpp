@@ -10,11 +10,15 @@
 
 namespace lull {
 
+/// Where a line that begins with # or % is a comment: in most tables it may be a row whose first field is text.
+enum class comment_lines { before_rows, anywhere };
+
 /// How a text is divided into columns, as far as a user says so. What is not given is found from the first rows.
 struct dialect_options {
   std::string delimiter{};       // "," ";" "\t" "|" "::" ":", or " " for runs of blanks; empty: found
   std::optional<bool> header{};  // whether the first row names the columns; none: found
   char decimal = '\0';           // '.' or ','; zero: found
+  comment_lines comments = comment_lines::before_rows;
 };
 
 /// The fields of one line, or of several where a quoted field holds line ends.
