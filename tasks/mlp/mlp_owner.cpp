@@ -19,7 +19,8 @@ namespace {
 
 constexpr option label_row{
     "label", option_kind::text, "", "",
-    "column of labels, a name or a number from 1; default: label, target, class or y, or the last"};
+    "column of labels, a name or a number from 1; default: label, target or class, the only column of text, or the "
+    "last"};
 constexpr option drop_row{"drop", option_kind::text, "", "",
                           "columns to leave out: names or numbers from 1, or none; default: row numbers"};
 
@@ -36,7 +37,9 @@ constexpr option mlp_options[] = {
      "columns, and all for the shipped digits, whose columns are alike"},
     {"layers", option_kind::integer, "2", "[1, 8]", "number of hidden layers"},
     {"hidden", option_kind::integer, "256", "[1, 65536]", "width of each hidden layer"},
-    {"epochs", option_kind::integer, "30", "[1, 100000]", "passes over the training rows"},
+    {"epochs", option_kind::integer, "", "[1, 100000]",
+     "passes over the training rows; default: 30, or 40,000 divided by the training rows if that is more, at most "
+     "1,000"},
     {"batch", option_kind::integer, "64", "[1, 65536]", "rows in a training step"},
     {"rate", option_kind::real, "0.001", "(0, inf)", "AdamW learning rate"},
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
@@ -64,6 +67,13 @@ constexpr option classify_options[] = {
 };
 
 constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
+
+/// AdamW moves a parameter by about the learning rate a step at most, and first weights are as large as 60 such steps.
+/// 30 passes over 150 rows are hardly more steps than that: a small table needs more passes.
+std::uint32_t default_epochs(std::size_t training_rows) {
+  constexpr std::size_t trained_rows = 40'000;  // 625 steps of 64 rows; the shipped digits come to 43,140
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(trained_rows / training_rows, 30, 1000));
+}
 
 mlp_precision precision_of(option_values const& values, executor_kind kind) {
   std::string const& asked = values.choice("precision");
@@ -150,7 +160,6 @@ class mlp_owner final : public array_owner<mlp_arrays> {
           "mlp: model=" + values_.path("model").string() +
           " is a name for NumPy's format, but models are safetensors files: give it the ending .safetensors");
     }
-    settings_.epochs = static_cast<std::uint32_t>(values_.integer("epochs"));
     settings_.batch = static_cast<std::uint32_t>(values_.integer("batch"));
     settings_.seed = static_cast<std::uint64_t>(values_.integer("seed"));
     settings_.rate = static_cast<float>(values_.real("rate"));
@@ -232,6 +241,8 @@ class mlp_owner final : public array_owner<mlp_arrays> {
       throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
     training_ = table_of(all, split.training);
     held_out_ = table_of(all, split.held_out);
+    settings_.epochs = values_.has("epochs") ? static_cast<std::uint32_t>(values_.integer("epochs"))
+                                             : default_epochs(training_.labels.size());
     taken_ = all.taken;
     class_names_ = all.class_names;
     settings_.scaled_columns = values_.has("scale") ? values_.choice("scale") == "columns" : values_.has("data");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 namespace lull {
@@ -13,13 +14,21 @@ std::string no_column(text_dialect const& dialect, std::string const& wanted) {
          (dialect.header ? "" : " and no line of names");
 }
 
-std::optional<std::size_t> find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept) {
-  for (std::string_view const name : {"label", "labels", "target", "class", "y"}) {
+/// The label among `kept`, which is not empty.
+std::size_t find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept) {
+  auto const is_called = [&](std::size_t column, std::string_view name) {
+    return dialect.header && plain_name(dialect.columns[column].name) == name;
+  };
+  for (std::string_view const name : {"label", "labels", "target", "class"}) {
     for (std::size_t const column : kept) {
-      if (dialect.header && plain_name(dialect.columns[column].name) == name) return column;
+      if (is_called(column, name)) return column;
     }
   }
-  return std::nullopt;
+  std::vector<std::size_t> texts;
+  std::copy_if(kept.begin(), kept.end(), std::back_inserter(texts),
+               [&](std::size_t column) { return dialect.columns[column].words && !dialect.columns[column].number; });
+  if (texts.size() == 1) return texts.front();
+  return is_called(kept.front(), "y") ? kept.front() : kept.back();  // in between it is a coordinate
 }
 
 }  // namespace
@@ -56,8 +65,7 @@ table_columns find_table_columns(text_dialect const& dialect, std::uint64_t feat
   }
   bool const labelled = features == 0 || kept.size() == features + 1;
   if (labelled && !kept.empty()) {
-    if (!asked) asked = find_label(dialect, kept);
-    made.label = asked.value_or(kept.back());
+    made.label = asked ? *asked : find_label(dialect, kept);
     std::erase(kept, *made.label);
   }
   made.values = kept;

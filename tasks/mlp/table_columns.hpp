@@ -27,8 +27,9 @@ struct table_columns {
   std::string fault;  // why they cannot be told; empty: they can
 };
 
-/// Where nothing is given, row numbers are left out (is_row_number), and the label is the column called label, target,
-/// class or y, the first of these that exists, or else the last column. `features` not 0: so many numbers a row, with a
+/// Where nothing is given, row numbers are left out (is_row_number). The label is the column called label, target or
+/// class, the first of these that exists; or else the only column of text; or else a first column called y; or else the
+/// last column. `features` not 0: so many numbers a row, with a
 /// label or without.
 table_columns find_table_columns(text_dialect const& dialect, std::uint64_t features, table_options const& given);
 

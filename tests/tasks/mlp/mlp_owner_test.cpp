@@ -14,6 +14,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/checkpoint_file.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
@@ -303,6 +304,35 @@ TEST_F(mlp, columns_of_their_own_scales_have_a_state_of_their_own) {
   std::size_t const plain = arrays_of({});
   EXPECT_EQ(arrays_of({{"data", file("scales.csv")}, {"scale", "all"}}), plain);
   EXPECT_EQ(arrays_of({{"data", file("scales.csv")}}), plain + 1);
+}
+
+/// Before columns had scales of their own, a checkpoint of such a table had one array fewer.
+TEST_F(mlp, an_older_checkpoint_of_a_table_is_refused_with_what_to_do) {
+  write_file(folder_ / "scales.csv", table_of_scales(false));
+  auto const description_of = [&](given more) {
+    more.insert(more.end(), {{"data", file("scales.csv")}, {"hidden", "8"}, {"epochs", "30"}});
+    auto const job = owner(train_, more);
+    job->prepare(*executor_);
+    checkpoint_description made{"mlp", "mlp:epochs=30,hidden=8", "0123abcd", 1, {}};
+    for (task_array const& each : job->arrays()) made.arrays.push_back(each.array);
+    return made;
+  };
+  std::vector<std::byte> buffer(1 << 16);
+  std::uint64_t const cursor = 0;
+  auto const path = folder_ / "mlp.safetensors";
+  write_checkpoint(
+      path, description_of({{"scale", "all"}}), {&cursor, 1},
+      [](std::size_t, std::uint64_t, std::span<std::byte> piece) { std::ranges::fill(piece, std::byte{0}); }, buffer);
+  try {
+    read_checkpoint(
+        path, description_of({}), [](std::size_t, std::uint64_t, std::span<std::byte const>) {}, buffer);
+    ADD_FAILURE() << "read";
+  } catch (input_error const& refused) {
+    std::string const said = refused.what();
+    EXPECT_NE(said.find("lacks the array scaled_columns"), std::string::npos) << said;
+    EXPECT_NE(said.find("written by another version of the task"), std::string::npos) << said;
+    EXPECT_NE(said.find("remove the file, or name another folder for checkpoints, to start again"), std::string::npos);
+  }
 }
 
 TEST_F(mlp, models_of_other_programs_answer_too) {

@@ -73,6 +73,12 @@ TEST(tables, the_label_is_where_its_name_or_the_user_says) {
            table_case{"6,0.5,1\n7,1.5,2\n5,2.5,0\n", "label is column 3", {.label = "-1"}},
            table_case{"t,a,b,y\n9,6,0.5,1\n9,7,1.5,2\n8,5,2.5,0\n", "left out: column 1 (t)", {.drop = "t"}},
            table_case{"9,6,0.5,x,1\n9,7,1.5,x,2\n8,5,2.5,y,0\n", "left out: column 1", {.drop = "1,4"}},
+           table_case{"x,y,z\n6,0.5,1\n7,1.5,2\n5,2.5,0\n", "label is column 3 (z)"},
+           table_case{"x,y,ring\n6,0.5,b\n7,1.5,c\n5,2.5,a\n", "label is column 3 (ring)"},
+           table_case{"y,a,b\n1,6,0.5\n2,7,1.5\n0,5,2.5\n", "label is column 1 (y)"},
+           table_case{"a,species,b\n6,b,0.5\n7,c,1.5\n5,a,2.5\n", "label is column 2 (species)"},
+           table_case{"6,b,0.5\n7,c,1.5\n5,a,2.5\n", "label is column 2"},
+           table_case{"b 6 0.5\nc 7 1.5\na 5 2.5\n", "label is column 1"},
            table_case{"index,a,y\n6,0.5,1\n7,1.5,2\n5,2.5,0\n", "2 numbers a row"},
            table_case{"0,1,2\n" + three, "names in the first line", {.dialect = {.header = true}}},
        })
