@@ -92,8 +92,14 @@ fit fit_of(std::vector<row> rows) {
 std::string find_delimiter(std::string_view text) {
   std::string best = ",";
   fit best_fit{0, 0, 0};
+  bool divides_all = false;  // a sign that seldom stands within text
   for (std::string const each : {",", ";", "\t", "|", "::", ":", " "}) {
-    auto const found = fit_of(rows_of(text, each));
+    auto const rows = rows_of(text, each);
+    auto const found = fit_of(rows);
+    auto const [numbers, rows_of_numbers, alike] = found;
+    // Blanks stand within text, too: `1;text 5;3` has more numbers between blanks, but not numbers alone.
+    if (each == " " && divides_all && rows_of_numbers + 1 < rows.size()) break;
+    if (each.size() == 1 && each != ":") divides_all = divides_all || (numbers != 0 && alike == rows.size());
     if (found <= best_fit) continue;
     best_fit = found;
     best = each;
