@@ -8,41 +8,13 @@
 #include <lull/graph/load/load_lines.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/delimited_text.hpp>
+#include <lull/host/io/short_number.hpp>
 #include <new>
 #include <optional>
 #include <string_view>
 
 namespace lull {
 namespace {
-
-constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
-
-/// Appends up to `most` digits to the number; returns where they end.
-constexpr char const* read_digits(char const* at, std::ptrdiff_t most, std::uint64_t& number) noexcept {
-  char const* const begin = at;
-  for (; is_digit(*at) && at - begin < most; ++at) number = number * 10 + static_cast<std::uint64_t>(*at - '0');
-  return at;
-}
-
-/// Reads whole numbers of up to nine digits. Returns where it ends, or null.
-constexpr char const* read_short_id(char const* at, std::uint64_t& id) noexcept {
-  id = 0;
-  char const* const end = read_digits(at, 9, id);
-  return end == at || is_digit(*end) ? nullptr : end;
-}
-
-/// Reads a value of at most seven digits, which fp32 holds as a whole number, and so the power of ten: one division
-/// rounds as from_chars does. Returns where it ends, or null. Source: Clinger, "How to read floating point numbers
-/// accurately", PLDI 1990, section 5.
-char const* read_short_value(char const* at, float& value) noexcept {
-  constexpr float power[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F};
-  std::uint64_t digits = 0;
-  char const* const point = read_digits(at, 7, digits);
-  char const* const end = *point == '.' ? read_digits(point + 1, 7 - (point - at), digits) : point;
-  if (point == at || is_digit(*end)) return nullptr;
-  value = static_cast<float>(digits) / power[end == point ? 0 : end - point - 1];
-  return end;
-}
 
 class rating_reader {
  public:
@@ -170,7 +142,7 @@ class rating_reader {
         char const* const begin = at;
         at = read_short_value(at, value);
         if (at == nullptr || (!points && std::find(begin, at, '.') != at)) break;  // `read_number` finds the sign
-        if (others != 0 && (at = skip_others(at, end, others, mark, second)) == nullptr) break;
+        if (others != 0 && (at = skip_others(at, others, mark, second)) == nullptr) break;
         if (*at == '\r') ++at;
         if (*at != '\n' || user - first >= ends[0] || item - first >= ends[1]) break;
         highest[0] = std::max(highest[0], user - first + 1);
@@ -188,18 +160,17 @@ class rating_reader {
     }
   }
 
-  /// Returns where the line ends, or null where it has not so many fields more, or quotes.
-  static char const* skip_others(char const* at, char const* end, std::size_t others, char mark, char second) noexcept {
-    auto const* const line_end = static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-    if (line_end - at > 1000) return nullptr;
+  /// Returns where the line ends, or null where it has not so many fields more, quotes, or more than 1000 bytes.
+  static char const* skip_others(char const* at, std::size_t others, char mark, char second) noexcept {
+    char const* const begin = at;
     std::size_t found = 0;
-    for (; at != line_end; ++at) {
+    for (; *at != '\n'; ++at) {
       if (*at == '"') return nullptr;
       if (*at != mark || (second != '\0' && at[1] != second)) continue;
       ++found;
       at += second != '\0' ? 1 : 0;
     }
-    return found == others ? line_end : nullptr;
+    return found == others && at - begin <= 1000 ? at : nullptr;
   }
 
   std::string place(std::size_t part) const { return column_text(text_.dialect(), columns_.at[part]); }

@@ -2,6 +2,7 @@
 #include <lull/tasks/mlp/labelled_rows.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -15,6 +16,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/delimited_text.hpp>
 #include <lull/host/io/host_memory.hpp>
+#include <lull/host/io/short_number.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/mlp/table_columns.hpp>
 
@@ -47,7 +49,8 @@ class row_reader {
     for (bool more = text_.next(record); more; more = text_.next(record)) {
       if (rows_.rows == 0) check_columns();
       read_row(record);
-      if (rows_.rows % 4096 == 0) memory_.require((rows_.values.size() + rows_.labels.size()) * bytes_per_column);
+      if (rows_.rows % 4096 == 0) require_memory();
+      read_simple_rows();
     }
     if (rows_.rows == 0) check_columns();
     return finish();
@@ -70,8 +73,92 @@ class row_reader {
              (known_ || text_.dialect().columns[*columns_.label].words);
   }
 
+  void require_memory() const { memory_.require((rows_.values.size() + rows_.labels.size()) * bytes_per_column); }
+
+  std::uint64_t max_rows() const {
+    return std::min<std::uint64_t>(limits_.max_rows, std::numeric_limits<std::uint32_t>::max());
+  }
+
+  /// Reads rows without quotes, blanks and empty fields at sight, up to the first row that is otherwise.
+  void read_simple_rows() {
+    if (text_.dialect().decimal != '.' || text_.dialect().delimiter.size() != 1 || text_.dialect().delimiter == " ")
+      return;
+    if (parts_.empty()) {
+      parts_.assign(text_.dialect().columns.size(), part::dropped);
+      for (std::size_t const column : columns_.values) parts_[column] = part::value;
+      if (columns_.label) parts_[*columns_.label] = part::label;
+    }
+    for (;;) {
+      std::string_view const rest = text_.rest();
+      char const* row = rest.data();
+      char const* const end = row + rest.size();
+      std::uint64_t rows = 0;
+      for (char const* after = row; row != end && rows_.rows < max_rows(); row = after, ++rows) {
+        std::size_t const values = rows_.values.size();
+        after = read_simple_row(row, end);
+        if (after != nullptr) continue;
+        rows_.values.resize(values);
+        break;
+      }
+      if (rest.empty()) return;
+      text_.advance(row, rows);
+      require_memory();
+      if (row != end) return;
+    }
+  }
+
+  /// Returns where the next row begins; null: this one is not simple, and only values were added.
+  char const* read_simple_row(char const* const begin, char const* end) {
+    char const mark = text_.dialect().delimiter.front();
+    char const* at = begin;
+    std::uint32_t label = 0;
+    for (std::size_t column = 0; column < parts_.size(); ++column) {
+      if (column != 0 && *at++ != mark) return nullptr;
+      if (parts_[column] == part::value) {
+        float value = 0;
+        if ((at = read_simple_value(at, end, value)) == nullptr) return nullptr;
+        rows_.values.push_back(value);
+        continue;
+      }
+      char const* const field = at;
+      while (*at != mark && *at != '\n' && *at != '\r' && *at != '"') ++at;
+      if (*at == '"') return nullptr;
+      if (parts_[column] == part::label && !find_simple_label({field, static_cast<std::size_t>(at - field)}, label))
+        return nullptr;
+    }
+    if (*at == '\r') ++at;
+    if (*at != '\n' || at - begin > static_cast<std::ptrdiff_t>(max_line_bytes)) return nullptr;
+    if (columns_.label) rows_.labels.push_back(label);
+    ++rows_.rows;
+    return at + 1;
+  }
+
+  static char const* read_simple_value(char const* at, char const* end, float& value) {
+    bool const negative = *at == '-';
+    if (char const* const after = read_short_value(at + (negative ? 1 : 0), value);
+        after != nullptr && *after != 'e' && *after != 'E') {
+      if (negative) value = -value;
+      return after;
+    }
+    auto const [after, code] = std::from_chars(at, end, value);
+    return code == std::errc{} && std::isfinite(value) ? after : nullptr;
+  }
+
+  /// Whether the label is a known class, or a number without sign and point that is allowed.
+  bool find_simple_label(std::string_view field, std::uint32_t& label) const {
+    if (named_) {
+      auto const found = numbers_.find(field);
+      if (found != numbers_.end()) label = found->second;
+      return found != numbers_.end();
+    }
+    std::uint64_t number = 0;
+    if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes()) return false;
+    label = static_cast<std::uint32_t>(number);
+    return true;
+  }
+
   void read_row(text_record const& record) {
-    if (rows_.rows == std::min<std::uint64_t>(limits_.max_rows, std::numeric_limits<std::uint32_t>::max()))
+    if (rows_.rows == max_rows())
       text_.refuse("more rows than the limit max_rows = " + std::to_string(limits_.max_rows));
     for (std::size_t const column : columns_.values) rows_.values.push_back(value_of(record.fields[column], column));
     if (columns_.label) {
@@ -158,6 +245,8 @@ class row_reader {
     return std::move(rows_);
   }
 
+  enum class part : std::uint8_t { dropped, value, label };
+
   std::uint64_t const features_;
   labelled_limits const& limits_;
   file_memory const& memory_;
@@ -166,8 +255,9 @@ class row_reader {
   labelled_rows rows_;
   std::vector<std::string> names_;  // of classes, where labels are text
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  bool known_ = false;  // the caller named the classes
-  bool named_ = false;  // labels are text
+  bool known_ = false;       // the caller named the classes
+  bool named_ = false;       // labels are text
+  std::vector<part> parts_;  // (columns,) of the text
 };
 
 labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits,

@@ -2,6 +2,10 @@
 // Tables as people write them: names of columns, labels by name, text as labels.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +120,82 @@ TEST(tables, labels_may_be_text) {
   EXPECT_THROW(read_labelled_rows(path, {.max_classes = 2}), input_error);
   EXPECT_THROW(read_labelled_rows(folder.write("rows.csv", "6,0.5,b\n7,1.5,\n5,2.5,a\n")), input_error);
   EXPECT_THROW(read_labelled_rows(folder.write("rows.csv", "6,0.5,b\n7,1.5,b\n")), input_error);
+}
+
+/// A number as programs write them, of one digit up to many.
+std::string spelt_number(std::mt19937_64& random) {
+  char text[64];
+  double const value = (static_cast<double>(random() % 2'000'001) - 1e6) / std::pow(10, random() % 8);
+  char const* const formats[] = {"%.0f", "%.1f", "%.4f", "%g", "%.9g", "%.17g", "%.3e", "%+.2f"};
+  std::snprintf(text, sizeof text, formats[random() % std::size(formats)], value);
+  return text;
+}
+
+/// Rows without quotes are read at sight, those with quotes by the reader of fields: both must come to the same.
+TEST(tables, rows_read_at_sight_are_those_of_the_reader_of_fields) {
+  test_folder const folder;
+  std::mt19937_64 random{3};
+  for (std::string const delimiter : {",", ";", "\t", "|"}) {
+    for (std::string const end : {"\n", "\r\n", "\r"}) {
+      for (std::size_t const label : {0U, 2U, 4U}) {
+        std::string plain;
+        std::string quoted;
+        for (int row = 0; row < 500; ++row) {
+          for (std::size_t column = 0; column < 5; ++column) {
+            std::string const field = column == label ? std::to_string(random() % 12)
+                                      : column == 3   ? "text " + std::to_string(random() % 9)
+                                                      : spelt_number(random);
+            plain += (column == 0 ? "" : delimiter) + field;
+            quoted += (column == 0 ? "" : delimiter) + "\"" + field + "\"";
+          }
+          plain += end;
+          quoted += end;
+        }
+        table_options const table{.label = std::to_string(label + 1), .drop = "4"};
+        auto const at_sight = read_labelled_rows(folder.write("plain.csv", plain), {}, table);
+        auto const by_field = read_labelled_rows(folder.write("quoted.csv", quoted), {}, table);
+        EXPECT_EQ(at_sight.rows, 500U);
+        EXPECT_EQ(at_sight.values, by_field.values) << delimiter << label;
+        EXPECT_EQ(at_sight.labels, by_field.labels) << delimiter << label;
+      }
+    }
+  }
+}
+
+TEST(tables, faults_after_rows_read_at_sight_have_their_line) {
+  test_folder const folder;
+  std::string rows;
+  for (int row = 0; row < 40'000; ++row) rows += "1.5,-2,a," + std::to_string(row % 3) + "\n";
+  for (auto const& [last, says] : {
+           std::pair<std::string, std::string>{"1.5,,a,1\n", "column 2 is empty"},
+           {"1.5,x,a,1\n", "`x` in column 2 is not a number"},
+           {"1.5,nan,a,1\n", "`nan` in column 2 is not a finite number"},
+           {"1.5,1e39,a,1\n", "`1e39` in column 2 does not fit a float"},
+           {"1.5,2,a,-1\n", "the label `-1` is negative"},
+           {"1.5,2,a,70000\n", "the label `70000` is over the limit"},
+           {"1.5,2,a,1.5\n", "the label `1.5` is not a whole number"},
+           {"1.5,2,a,\n", "the label is empty"},
+           {"1.5,2,a\n", "3 columns instead of 4"},
+           {"1.5,2,a,1,1\n", "5 columns instead of 4"},
+           {"1.5,2,\"a,1\n", "a quoted field is not closed"},
+           {"1.5,2 3,a,1\n", "`2 3` in column 2 is not a number"},
+           {std::string(3 << 20, '1') + ",2,a,1\n", "a line of more than"},
+       }) {
+    try {
+      read_labelled_rows(folder.write("rows.csv", rows + last), {}, {.drop = "3"});
+      ADD_FAILURE() << says;
+    } catch (input_error const& refused) {
+      EXPECT_EQ(refused.line(), 40'001U) << refused.what();
+      EXPECT_NE(std::string{refused.what()}.find(says), std::string::npos) << refused.what();
+    }
+  }
+  auto const read =
+      read_labelled_rows(folder.write("rows.csv", rows + "\n\"1\" , +2 ,\"a,b\",1.0\n7,8,a,2\n"), {}, {.drop = "3"});
+  EXPECT_EQ(read.rows, 40'002U);
+  EXPECT_EQ(floats(read.values.end() - 4, read.values.end()), (floats{1, 2, 7, 8}));
+  EXPECT_EQ(labels(read.labels.end() - 2, read.labels.end()), (labels{1, 2}));
+  EXPECT_EQ(read_labelled_rows(folder.write("rows.csv", rows), {.max_rows = 40'000}, {.drop = "3"}).rows, 40'000U);
+  EXPECT_THROW(read_labelled_rows(folder.write("rows.csv", rows), {.max_rows = 39'999}, {.drop = "3"}), input_error);
 }
 
 }  // namespace
