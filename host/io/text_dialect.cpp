@@ -175,14 +175,26 @@ bool find_header(std::vector<row> const& rows, std::string& doubt) {
   return false;
 }
 
-bool counts_up(std::vector<row> const& rows, std::size_t begin, std::size_t column) {
-  std::optional<std::uint64_t> before;
+/// The column's whole numbers; none if there is something else.
+std::vector<std::uint64_t> whole_numbers(std::vector<row> const& rows, std::size_t begin, std::size_t column) {
+  std::vector<std::uint64_t> made;
   for (std::size_t at = begin; at < rows.size(); ++at) {
     auto const number = column < rows[at].size() ? whole_number(rows[at][column]) : std::nullopt;
-    if (!number || (before ? *number != *before + 1 : *number > 1)) return false;
-    before = number;
+    if (!number) return {};
+    made.push_back(*number);
   }
-  return rows.size() > begin + 1;
+  return made;
+}
+
+bool counts_up(std::vector<std::uint64_t> const& numbers) {
+  auto const is_gap = [](std::uint64_t before, std::uint64_t after) { return after != before + 1; };
+  return numbers.size() > 1 && numbers.front() <= 1 &&
+         std::adjacent_find(numbers.begin(), numbers.end(), is_gap) == numbers.end();
+}
+
+bool are_different(std::vector<std::uint64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return !numbers.empty() && std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
 }  // namespace
@@ -277,10 +289,12 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
     }
   }
   for (std::size_t column = 0; column < columns.size(); ++column) {
+    auto const numbers = whole_numbers(rows, begin, column);
     made.columns.push_back({.name = made.header ? rows.front()[column] : "",
                             .number = columns[column].number(),
                             .words = columns[column].words != 0,
-                            .counts_up = counts_up(rows, begin, column),
+                            .counts_up = counts_up(numbers),
+                            .different = column == 0 && are_different(numbers),
                             .from_name = made.header});
   }
   return made;
@@ -332,10 +346,11 @@ std::string plain_name(std::string_view name) {
 }
 
 bool is_row_number(text_column const& column) {
-  if (!column.from_name || !column.counts_up) return false;
+  if (!column.from_name) return false;
   std::string const name = plain_name(column.name);
-  constexpr std::array<std::string_view, 7> known{"", "index", "unnamed0", "id", "rownames", "row", "rownumber"};
-  return std::find(known.begin(), known.end(), name) != known.end();
+  if (column.name.empty() || name.starts_with("unnamed0")) return column.counts_up || column.different;
+  constexpr std::array<std::string_view, 5> known{"index", "id", "rownames", "row", "rownumber"};
+  return column.counts_up && std::find(known.begin(), known.end(), name) != known.end();
 }
 
 std::vector<std::string> divide_names(std::string_view list) {

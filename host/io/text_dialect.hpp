@@ -42,6 +42,7 @@ struct text_column {
   bool number = false;     // most fields are numbers
   bool words = false;      // some fields are no numbers
   bool counts_up = false;  // whole numbers from 0 or 1, each one larger than the one before
+  bool different = false;  // it is the first, of whole numbers, each another
   bool from_name = false;  // there is a header
 };
 
@@ -71,7 +72,8 @@ std::optional<std::size_t> find_column(text_dialect const& dialect, std::string_
 /// In lower case, without what is neither letter nor digit: `userId`, `user_id` and `User ID` are one name.
 std::string plain_name(std::string_view name);
 
-/// Whether the column has no name, or a name that tables give their row numbers, and counts up.
+/// Whether the column counts up and has a name that tables give their row numbers, or none; or is the first, has no
+/// name, as pandas writes an index, and its numbers are whole and different.
 bool is_row_number(text_column const& column);
 
 /// Divides `a,b,c`; a name with a comma is quoted.

@@ -9,6 +9,7 @@
 #include <map>
 #include <new>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,7 @@ class row_reader {
         memory_(memory),
         text_(path, table.dialect, {.max_bytes = limits.max_bytes, .max_line_bytes = max_line_bytes}),
         columns_(find_table_columns(text_.dialect(), features, table)),
-        names_(table.classes) {
+        names_(table.names.classes) {
     for (std::uint32_t at = 0; at < names_.size(); ++at) numbers_.emplace(names_[at], at);
     known_ = !names_.empty();
   }
@@ -81,6 +82,7 @@ class row_reader {
 
   /// Reads rows without quotes, blanks and empty fields at sight, up to the first row that is otherwise.
   void read_simple_rows() {
+    if (!std::is_sorted(columns_.values.begin(), columns_.values.end())) return;
     if (text_.dialect().decimal != '.' || text_.dialect().delimiter.size() != 1 || text_.dialect().delimiter == " ")
       return;
     if (parts_.empty()) {
@@ -220,10 +222,22 @@ class row_reader {
     std::uint32_t next = 0;
     for (auto const& [name, at] : numbers_) {
       number[at] = next;
-      rows_.class_names.push_back(name);
+      rows_.names.classes.push_back(name);
       ++next;
     }
     for (std::uint32_t& label : rows_.labels) label = number[label];
+  }
+
+  /// Keeps the names of the columns, if each has one of its own.
+  void name_values() {
+    std::set<std::string_view> names;
+    for (std::size_t const column : columns_.values) {
+      std::string const& name = text_.dialect().columns[column].name;
+      if (!name.empty() && name.find_first_of("\r\n\t") == name.npos) names.insert(name);
+    }
+    if (names.size() != columns_.values.size()) return;
+    for (std::size_t const column : columns_.values) rows_.names.values.push_back(text_.dialect().columns[column].name);
+    if (columns_.label) rows_.names.label = text_.dialect().columns[*columns_.label].name;
   }
 
   labelled_rows finish() {
@@ -231,16 +245,17 @@ class row_reader {
     if (rows_.rows == 0) text_.refuse_at(0, "holds a line of column names, but no rows");
     rows_.features = static_cast<std::uint32_t>(rows_.values.size() / rows_.rows);
     rows_.taken = columns_.taken;
+    name_values();
     if (rows_.labels.empty()) return std::move(rows_);
     if (named_ && !known_) sort_classes();
-    if (named_ && known_) rows_.class_names = names_;
+    if (named_ && known_) rows_.names.classes = names_;
     auto const [lowest, highest] = std::minmax_element(rows_.labels.begin(), rows_.labels.end());
     if (*lowest == *highest && features_ == 0) {
       text_.refuse_at(0, "holds a single class: every label is " +
-                             (named_ ? rows_.class_names[*lowest] : std::to_string(*lowest)) +
+                             (named_ ? rows_.names.classes[*lowest] : std::to_string(*lowest)) +
                              ", so there is nothing to tell apart");
     }
-    rows_.classes = named_ ? static_cast<std::uint32_t>(rows_.class_names.size()) : *highest + 1;
+    rows_.classes = named_ ? static_cast<std::uint32_t>(rows_.names.classes.size()) : *highest + 1;
     if (named_) rows_.taken += "; " + std::to_string(rows_.classes) + " classes by name, in the order of the alphabet";
     return std::move(rows_);
   }

@@ -207,7 +207,7 @@ class mlp_owner final : public array_owner<mlp_arrays> {
     // the model first, because it took longest to make
     if (!arrays_->stopped()) {
       write_asked("model", lines, [&](std::filesystem::path const& path) {
-        write_mlp(path, {arrays_->layers(), settings_.scale, columns_, class_names_});
+        write_mlp(path, {arrays_->layers(), settings_.scale, columns_, names_});
       });
     }
     write_asked("losses", lines, [&](std::filesystem::path const& path) { write_file(path, csv); });
@@ -244,7 +244,7 @@ class mlp_owner final : public array_owner<mlp_arrays> {
     settings_.epochs = values_.has("epochs") ? static_cast<std::uint32_t>(values_.integer("epochs"))
                                              : default_epochs(training_.labels.size());
     taken_ = all.taken;
-    class_names_ = all.class_names;
+    names_ = all.names;
     settings_.scaled_columns = values_.has("scale") ? values_.choice("scale") == "columns" : values_.has("data");
     if (settings_.scaled_columns) {
       columns_ = scaling_of(training_, all.features);
@@ -276,7 +276,7 @@ class mlp_owner final : public array_owner<mlp_arrays> {
   row_table held_out_;
   std::vector<layer_values> first_;
   column_scaling columns_;
-  std::vector<std::string> class_names_;
+  table_names names_;
   std::string taken_;
 };
 
@@ -345,7 +345,7 @@ class classify_owner final : public array_owner<mlp_arrays> {
   void read_inputs(executor_kind kind) {
     model_ = read_mlp(values_.path("model").string());
     table_options table = table_from(values_);
-    table.classes = model_.class_names;
+    table.names = model_.names;
     labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs, {}, table);
     labelled_ = !all.labels.empty();
     rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
@@ -355,7 +355,7 @@ class classify_owner final : public array_owner<mlp_arrays> {
   }
 
   std::string class_text(std::uint32_t number) const {
-    return number < model_.class_names.size() ? model_.class_names[number] : std::to_string(number);
+    return number < model_.names.classes.size() ? model_.names.classes[number] : std::to_string(number);
   }
 
   mlp_settings settings() const {

@@ -262,14 +262,16 @@ TEST_F(mlp, learns_from_columns_of_any_scale_and_keeps_the_scales) {
   EXPECT_GE(accuracy({{"data", file("scales.csv")}, {"model", file("m.safetensors")}}), 0.95);
   EXPECT_LT(accuracy({{"data", file("scales.csv")}, {"scale", "all"}}), 0.9);
   mlp_file const model = read_mlp(file("m.safetensors"));
-  EXPECT_EQ(model.class_names, (std::vector<std::string>{"ant", "bee", "cat"}));
+  EXPECT_EQ(model.names.classes, (std::vector<std::string>{"ant", "bee", "cat"}));
   EXPECT_EQ(model.columns.shift.size(), 2U);
 
-  write_file(folder_ / "some.csv", "size,weight\n920,0.0001\n930,0.0012\n940,0.0022\n");
+  write_file(folder_ / "some.csv", "weight,size\n0.0001,920\n0.0012,930\n0.0022,940\n");
   auto const question =
       owner(ask_, {{"model", file("m.safetensors")}, {"data", file("some.csv")}, {"out", file("a.tsv")}});
   auto const said = run(*question);
-  EXPECT_EQ(said.back(), "data: separated by commas, names in the first line; 2 numbers a row, no label");
+  EXPECT_EQ(
+      said.back(),
+      "data: separated by commas, names in the first line; 2 numbers a row, no label; numbers by the model's names");
   std::string const answers = text("a.tsv");
   EXPECT_EQ(answers.substr(0, 6), "0\tant\t");
   EXPECT_NE(answers.find("1\tbee\t"), std::string::npos) << answers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of 150 to 5,000 rows, trained with the default options.
+// Tables of 150 to 5,000 rows, trained with the default options but for a narrower network, which is faster and harder.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -41,11 +41,12 @@ class small_tables : public testing::Test {
   /// Returns the mean over the first seeds.
   template <class Rows>
   double accuracy(Rows const& rows) {
-    constexpr int seeds = 2;
+    constexpr int seeds = 3;
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       option_values values{entry_.options};
       values.set("seed", std::to_string(seed));
+      values.set("hidden", "64");
       auto const job = owner(rows(counter_random{seed, 7}), values);
       EXPECT_TRUE(run_to_end(*job, *executor_).finished);
       sum += job->figures().at(1).value;
@@ -85,7 +86,7 @@ TEST_F(small_tables, learn_rings_in_columns_of_other_units) {
             0.95);
 }
 
-/// 30 passes come to 0.85 on such boards.
+/// 30 passes come to 0.67 on such boards.
 TEST_F(small_tables, learn_a_chequered_board) {
   EXPECT_GE(accuracy([](counter_random const& random) {
               std::string rows;
@@ -97,7 +98,7 @@ TEST_F(small_tables, learn_a_chequered_board) {
               }
               return rows;
             }),
-            0.88);
+            0.75);
 }
 
 TEST_F(small_tables, learn_a_plane_among_columns_that_tell_nothing) {

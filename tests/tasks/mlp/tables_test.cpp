@@ -49,6 +49,8 @@ TEST(tables, numbers_may_name_columns) {
            table_case{"0,1,2\n" + three, "names in the first line"},
            table_case{"0,1,target\n" + three, "label is column 3 (target)"},
            table_case{",0,1,target\n0,6,0.5,1\n1,7,1.5,2\n2,5,2.5,0\n", "left out: column 1"},
+           table_case{",a,b,y\n57,6,0.5,1\n3,7,1.5,2\n9,5,2.5,0\n", "left out: column 1"},
+           table_case{"Unnamed: 0,a,b,y\n57,6,0.5,1\n3,7,1.5,2\n9,5,2.5,0\n", "left out: column 1 (Unnamed: 0)"},
            table_case{",0,1,2\n0,6,0.5,1\n1,7,1.5,2\n2,5,2.5,0\n", "left out: column 1"},
            table_case{"index,a,b,class\n0,6,0.5,1\n1,7,1.5,2\n2,5,2.5,0\n", "left out: column 1 (index)"},
            table_case{"Unnamed: 0,a,b,y\n0,6,0.5,1\n1,7,1.5,2\n2,5,2.5,0\n", "left out: column 1 (Unnamed: 0)"},
@@ -113,13 +115,54 @@ TEST(tables, labels_may_be_text) {
     expect_the_rows(each);
   test_folder const folder;
   auto const path = folder.write("rows.csv", "6,0.5,b\n7,1.5,c\n5,2.5,a\n");
-  EXPECT_EQ(read_labelled_rows(path).class_names, (std::vector<std::string>{"a", "b", "c"}));
-  auto const asked = read_rows_to_class(path, 2, {}, {.classes = {"c", "b", "a"}});
+  EXPECT_EQ(read_labelled_rows(path).names.classes, (std::vector<std::string>{"a", "b", "c"}));
+  auto const asked = read_rows_to_class(path, 2, {}, {.names = {.classes = {"c", "b", "a"}}});
   EXPECT_EQ(asked.labels, (labels{1, 0, 2}));
-  EXPECT_THROW(read_rows_to_class(path, 2, {}, {.classes = {"a", "b"}}), input_error);
+  EXPECT_THROW(read_rows_to_class(path, 2, {}, {.names = {.classes = {"a", "b"}}}), input_error);
   EXPECT_THROW(read_labelled_rows(path, {.max_classes = 2}), input_error);
   EXPECT_THROW(read_labelled_rows(folder.write("rows.csv", "6,0.5,b\n7,1.5,\n5,2.5,a\n")), input_error);
   EXPECT_THROW(read_labelled_rows(folder.write("rows.csv", "6,0.5,b\n7,1.5,b\n")), input_error);
+}
+
+TEST(tables, a_model_takes_columns_by_their_names) {
+  test_folder const folder;
+  std::string const by_name = "numbers by the model's names";
+  for (table_case const& each : {
+           table_case{"a,b\n6,0.5\n7,1.5\n5,2.5\n", "no label; " + by_name},
+           table_case{"b,a\n0.5,6\n1.5,7\n2.5,5\n", "no label; " + by_name},
+           table_case{"id,a,b\n57,6,0.5\n3,7,1.5\n9,5,2.5\n", "no label; left out: column 1 (id); " + by_name},
+           table_case{"index,b,a\n0,0.5,6\n1,1.5,7\n2,2.5,5\n", "left out: column 1 (index); " + by_name},
+           table_case{"a,b,sort\n6,0.5,x\n7,1.5,y\n5,2.5,x\n", "left out: column 3 (sort); " + by_name},
+           table_case{"b,c,label,a\n0.5,9,1,6\n1.5,9,2,7\n2.5,9,0,5\n",
+                      "label is column 3 (label); left out: column 2"},
+           table_case{"a,c,b\n6,1,0.5\n7,2,1.5\n5,0,2.5\n", "label is column 2 (c)", {.label = "c"}},
+           table_case{"sort,b,a,KIND\n9,0.5,6,1\n9,1.5,7,2\n8,2.5,5,0\n",
+                      "label is column 4 (KIND); left out: column 1"},
+           table_case{"u,v\n6,0.5\n7,1.5\n5,2.5\n", "numbers by their order"},
+           table_case{"6,0.5\n7,1.5\n5,2.5\n", "numbers by their order"},
+           table_case{"6,0.5,1\n7,1.5,2\n5,2.5,0\n", "label is column 3; numbers by their order"},
+       }) {
+    table_options table = each.table;
+    table.names = {.values = {"a", "b"}, .label = "kind"};
+    auto const found = read_rows_to_class(folder.write("rows.csv", each.text), 2, {}, table);
+    EXPECT_EQ(found.values, (floats{6, 0.5F, 7, 1.5F, 5, 2.5F})) << each.text;
+    EXPECT_NE(found.taken.find(each.says), std::string::npos) << each.text << " → " << found.taken;
+    if (found.classes != 0) {
+      EXPECT_EQ(found.labels, (labels{1, 2, 0})) << each.text;
+    }
+  }
+  try {
+    read_rows_to_class(folder.write("rows.csv", "a,c\n6,0.5\n"), 2, {}, {.names = {.values = {"a", "b"}}});
+    ADD_FAILURE();
+  } catch (input_error const& refused) {
+    EXPECT_NE(std::string{refused.what()}.find("rows.csv:1: the model takes a column `b`, which is not there"),
+              std::string::npos)
+        << refused.what();
+  }
+  EXPECT_EQ(read_labelled_rows(folder.write("rows.csv", "a,b,y\n" + three)).names.values,
+            (std::vector<std::string>{"a", "b"}));
+  for (std::string const header : {"", "a,a,y\n", "a,,y\n", "a,\"b\tb\",y\n"})
+    EXPECT_TRUE(read_labelled_rows(folder.write("rows.csv", header + three)).names.values.empty()) << header;
 }
 
 /// A number as programs write them, of one digit up to many.
