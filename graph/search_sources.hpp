@@ -18,7 +18,8 @@ namespace lull {
 inline constexpr option search_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]",
      "vertex to search from, numbered as ids says; default: the lowest that an edge leaves"},
-    {"sources", option_kind::path, "", "", "file with vertices to search from, one id a line"},
+    {"sources", option_kind::path, "", "",
+     "file with vertices to search from, one id a line; their column may have a name"},
 };
 
 /// The vertices that a task's options name to search from. Not thread-safe.

@@ -19,7 +19,8 @@ using std::filesystem::path;
 
 constexpr option own_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]", "the only vertex whose paths count, numbered as ids says"},
-    {"sources", option_kind::path, "", "", "file with the vertices whose paths count, one id a line"},
+    {"sources", option_kind::path, "", "",
+     "file with the vertices whose paths count, one id a line; their column may have a name"},
     {"samples", option_kind::integer, "4", "[1, 4294967295]",
      "how many sources to draw, of the vertices that an edge leaves; all of them where they are fewer"},
     {"sample_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn sources"},
