@@ -24,11 +24,7 @@ class graph_owner : public array_owner<Arrays> {
   }
   std::vector<std::filesystem::path> inputs() const override { return input_.files(); }
 
-  std::vector<std::string> write() final {
-    std::vector<std::string> lines = write_results();
-    for (std::string& note : input_.notes()) lines.push_back(std::move(note));
-    return lines;
-  }
+  std::vector<std::string> notes() const override { return input_.notes(); }
   verification verify() final {
     verification made = judge();
     bool const names_vertex = made.message.find("vertex ") != std::string::npos;
@@ -47,9 +43,8 @@ class graph_owner : public array_owner<Arrays> {
   csr graph_;
 
  private:
-  /// What task_owner says of `verify`, and of `write`, which adds what the user has to know of the graph.
+  /// What task_owner says of `verify`.
   virtual verification judge() = 0;
-  virtual std::vector<std::string> write_results() = 0;
   /// Returns the arrays for a graph, of which it may take the weights.
   virtual Arrays fill(executor& executor, csr& graph) = 0;
 

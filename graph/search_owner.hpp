@@ -27,6 +27,11 @@ class search_owner : public graph_owner<Arrays> {
   std::vector<std::filesystem::path> inputs() const final {
     return sources_.files_after(graph_owner<Arrays>::inputs());
   }
+  std::vector<std::string> notes() const final {
+    std::vector<std::string> all = graph_owner<Arrays>::notes();
+    sources_.add_note(all);
+    return all;
+  }
 
  protected:
   search_owner(std::string_view name, option_values const& values,

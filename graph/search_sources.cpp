@@ -15,7 +15,7 @@ void search_sources::find(std::uint64_t vertices, std::uint32_t first_id) {
   first_id_ = first_id;
   if (!sources_.empty()) return;
   if (is_list()) {
-    sources_ = read_vertex_list(values_->path("sources"), vertices, first_id);
+    sources_ = read_vertex_list(values_->path("sources"), vertices, first_id, &taken_);
   } else if (values_->has("source")) {
     auto const source = static_cast<std::uint64_t>(values_->integer("source"));
     if (source < first_id || source - first_id >= vertices)
@@ -35,6 +35,10 @@ void search_sources::find_in(csr const& out, std::uint32_t first_id) {
 std::string search_sources::text() const {
   return sources_.size() == 1 ? "from vertex " + std::to_string(std::uint64_t{sources_.front()} + first_id_)
                               : "from " + std::to_string(sources_.size()) + " vertices";
+}
+
+void search_sources::add_note(std::vector<std::string>& notes) const {
+  if (!taken_.empty()) notes.push_back("sources: " + taken_);
 }
 
 std::vector<std::filesystem::path> search_sources::files_after(std::vector<std::filesystem::path> others) const {

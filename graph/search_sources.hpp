@@ -18,7 +18,8 @@ namespace lull {
 inline constexpr option search_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]",
      "vertex to search from, numbered as ids says; default: the lowest that an edge leaves"},
-    {"sources", option_kind::path, "", "", "file with vertices to search from, one id a line"},
+    {"sources", option_kind::path, "", "",
+     "file with vertices to search from, one id a line; their column may have a name"},
 };
 
 /// The vertices that a task's options name to search from. Not thread-safe.
@@ -42,6 +43,8 @@ class search_sources {
   bool is_list() const { return values_->has("sources"); }
   /// As a summary begins: `from vertex 3`, in the user's numbers, `from 5 vertices`.
   std::string text() const;
+  /// Adds how the list was read, where that could be otherwise.
+  void add_note(std::vector<std::string>& notes) const;
   /// The files of a task's other inputs, and after them the list.
   std::vector<std::filesystem::path> files_after(std::vector<std::filesystem::path> others) const;
 
@@ -50,6 +53,7 @@ class search_sources {
   option_values const* values_;
   std::vector<std::uint32_t> sources_;
   std::uint32_t first_id_ = 0;
+  std::string taken_;  // of the list
 };
 
 }  // namespace lull

@@ -116,7 +116,7 @@ exit_code run_command(run_settings const& asked, stop_request const& stop, std::
                      prepared.saves[i].get(), run.save_problem});
     done.jobs.push_back({tasks[i].name, name_of(state_of(run)), run.phases, run.chunks, run.items, std::nullopt,
                          run.finished ? std::optional{owner.failures()} : std::nullopt,
-                         run.finished ? owner.figures() : std::vector<task_figure>{}});
+                         run.finished ? owner.figures() : std::vector<task_figure>{}, owner.notes()});
     good = good && run.problem == nullptr;
     stopped = stopped || state_of(run) == job_state::cancelled;
     if (std::uint64_t const failures = done.jobs.back().failures.value_or(0); failures != 0)

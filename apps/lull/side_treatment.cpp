@@ -152,6 +152,7 @@ class naive_treatment final : public side_treatment {
     job_ = {name, finished ? "finished" : "cancelled", done.phases, done.chunks, done.items, found.verified.front()};
     if (finished) job_.failures = owner_->failures();
     if (finished) job_.figures = owner_->figures();
+    job_.notes = owner_->notes();
     return found;
   }
   void tell(report& to, std::vector<replayed_bubble> const& of) const override {

@@ -19,7 +19,8 @@ using std::filesystem::path;
 
 constexpr option own_options[] = {
     {"source", option_kind::integer, "", "[0, 4294967294]", "the only vertex whose paths count, numbered as ids says"},
-    {"sources", option_kind::path, "", "", "file with the vertices whose paths count, one id a line"},
+    {"sources", option_kind::path, "", "",
+     "file with the vertices whose paths count, one id a line; their column may have a name"},
     {"samples", option_kind::integer, "4", "[1, 4294967295]",
      "how many sources to draw, of the vertices that an edge leaves; all of them where they are fewer"},
     {"sample_seed", option_kind::integer, "1", "[0, inf)", "random seed of drawn sources"},
@@ -46,6 +47,11 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
   }
 
   std::vector<path> inputs() const override { return sources_.files_after(input_.files()); }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> all = input_.notes();
+    sources_.add_note(all);
+    return all;
+  }
 
   verification judge() override {
     betweenness_progress const end = arrays_.value().progress();
@@ -56,7 +62,7 @@ class betweenness_owner final : public graph_owner<betweenness_arrays<betweennes
     return verify_betweenness(graph_, sources_.all(), arrays_->totals());
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<double> const totals = arrays_.value().totals();
     auto const highest = std::max_element(totals.begin(), totals.end());
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(arrays_->progress().reached) +

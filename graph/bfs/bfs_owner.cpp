@@ -67,7 +67,7 @@ class bfs_owner final : public search_owner<bfs_searches> {
         [&](std::uint32_t source, std::vector<bfs_found> const& found) { return verify_bfs(graph_, source, found); });
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     search_total const all = total();
     bfs_summary const end = arrays_->summary();
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(all.reached) + " vertices reached, depth " +

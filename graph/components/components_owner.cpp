@@ -58,7 +58,7 @@ class components_owner final : public graph_owner<components_arrays<components>>
     return verify_components(graph_, labels, component_sizes{labels}.count());
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<std::uint32_t> const labels = arrays_.value().labels();
     component_sizes const sizes{labels};
     std::vector<std::uint32_t> const first = sizes.largest(std::max<std::size_t>(1, top()));

@@ -97,7 +97,6 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
   std::vector<std::string> write() override {
     std::vector<epoch_errors> const epochs = reached();
     std::vector<std::string> lines{sum_up()};
-    if (!training_.taken.empty()) lines.push_back("ratings: " + training_.taken);
     std::string csv = "epoch,training_rmse,held_out_rmse\n";
     for (std::size_t at = 0; at < epochs.size(); ++at) {
       char text[112];
@@ -122,6 +121,9 @@ class graph_sgd_owner final : public array_owner<graph_sgd_arrays> {
     return {{"training_rmse", last.training}, {"held_out_rmse", last.held_out}};
   }
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
+  std::vector<std::string> notes() const override {
+    return training_.taken.empty() ? std::vector<std::string>{} : std::vector{"ratings: " + training_.taken};
+  }
 
  private:
   /// Ratings in a file are read, so that their number is known.

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <lull/graph/graph_sgd/rating_columns.hpp>
 #include <lull/graph/graph_sgd/ratings.hpp>
+#include <lull/graph/load/load_header.hpp>
 #include <lull/graph/load/load_lines.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/delimited_text.hpp>
+#include <lull/host/io/short_number.hpp>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -14,52 +16,18 @@
 namespace lull {
 namespace {
 
-constexpr bool is_digit(char byte) noexcept { return byte >= '0' && byte <= '9'; }
-
-/// Appends up to `most` digits to the number; returns where they end.
-constexpr char const* read_digits(char const* at, std::ptrdiff_t most, std::uint64_t& number) noexcept {
-  char const* const begin = at;
-  for (; is_digit(*at) && at - begin < most; ++at) number = number * 10 + static_cast<std::uint64_t>(*at - '0');
-  return at;
-}
-
-/// Reads whole numbers of up to nine digits. Returns where it ends, or null.
-constexpr char const* read_short_id(char const* at, std::uint64_t& id) noexcept {
-  id = 0;
-  char const* const end = read_digits(at, 9, id);
-  return end == at || is_digit(*end) ? nullptr : end;
-}
-
-/// Reads a value of at most seven digits, which fp32 holds as a whole number, and so the power of ten: one division
-/// rounds as from_chars does. Returns where it ends, or null. Source: Clinger, "How to read floating point numbers
-/// accurately", PLDI 1990, section 5.
-char const* read_short_value(char const* at, float& value) noexcept {
-  constexpr float power[] = {1, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F};
-  std::uint64_t digits = 0;
-  char const* const point = read_digits(at, 7, digits);
-  char const* const end = *point == '.' ? read_digits(point + 1, 7 - (point - at), digits) : point;
-  if (point == at || is_digit(*end)) return nullptr;
-  value = static_cast<float>(digits) / power[end == point ? 0 : end - point - 1];
-  return end;
-}
-
-/// What the banner and the size line of a Matrix Market file say.
-struct matrix_size {
-  std::uint64_t users = 0;
-  std::uint64_t items = 0;
-  std::uint64_t entries = 0;
-};
-
 class rating_reader {
  public:
-  rating_reader(std::string const& path, rating_limits const& limits, rating_format const& format, bool matrix)
+  rating_reader(std::string const& path, rating_limits const& limits, rating_format const& format,
+                std::optional<detail::matrix_header> const& matrix)
       : limits_(limits),
         memory_(path, "take fewer ratings, or a computer with more memory", limits.memory),
         text_(path, format.dialect, {.max_bytes = limits.max_bytes, .max_line_bytes = detail::max_line_bytes}),
-        first_id_(matrix ? 1 : 0) {
+        first_id_(matrix ? 1 : 0),
+        size_(matrix) {
     delimiter_ = text_.dialect().delimiter;
     if (matrix) {
-      read_size();
+      begin_matrix();
     } else {
       columns_ = find_rating_columns(text_.dialect(), format.columns);
     }
@@ -79,35 +47,51 @@ class rating_reader {
     }
     memory_.require(made_.all.size() * sizeof(rating));
     if (made_.all.empty()) text_.refuse_at(0, "holds no ratings");
-    made_.users = static_cast<std::uint32_t>(size_ ? size_->users : ids_[0]);
-    made_.items = static_cast<std::uint32_t>(size_ ? size_->items : ids_[1]);
-    if (size_ && size_->entries != made_.all.size()) {
-      text_.refuse_at(
-          0, "declares " + std::to_string(size_->entries) + " entries, but holds " + std::to_string(made_.all.size()));
-    }
+    made_.users = static_cast<std::uint32_t>(size_ ? size_->rows : ids_[0]);
+    made_.items = static_cast<std::uint32_t>(size_ ? size_->columns : ids_[1]);
+    if (size_) finish_matrix();
     made_.taken = columns_.taken;
     return std::move(made_);
   }
 
  private:
-  /// Reads the line `ROWS COLUMNS ENTRIES`, which the reader of rows takes for the first.
-  void read_size() {
+  void begin_matrix() {
     text_record record;
-    matrix_size size;
-    bool const whole = text_.next(record) && record.fields.size() == 3 &&
-                       text_.read_number(record.fields[0], size.users) == number_reading::number &&
-                       text_.read_number(record.fields[1], size.items) == number_reading::number &&
-                       text_.read_number(record.fields[2], size.entries) == number_reading::number;
-    if (!whole) text_.refuse("expected the line `ROWS COLUMNS ENTRIES` of a Matrix Market file");
-    for (std::uint64_t const each : {size.users, size.items}) {
+    text_.next(record);  // the size line, which the reader of rows takes for the first
+    for (std::uint64_t const each : {size_->rows, size_->columns}) {
       if (each > limits_.max_ids)
         text_.refuse("declares " + std::to_string(each) +
                      " rows or columns, over the limit max_ids = " + std::to_string(limits_.max_ids));
     }
-    size_ = size;
     columns_ = {.at = {0, 1, 2},
-                .taken = "a Matrix Market matrix: rows are users, columns are items, both counted from 1",
+                .taken = std::string{"a Matrix Market matrix: rows are users, columns are items, both counted from 1"} +
+                         (size_->symmetric ? "; symmetric: entries beside the diagonal count both ways" : ""),
                 .fault = {}};
+  }
+
+  /// Adds the other triangle of a symmetric matrix.
+  void finish_matrix() {
+    std::size_t const entries = made_.all.size();
+    if (size_->entries != entries)
+      text_.refuse_at(0,
+                      "declares " + std::to_string(size_->entries) + " entries, but holds " + std::to_string(entries));
+    if (!size_->symmetric) return;
+    auto const count = [&](auto const& is_it) { return std::count_if(made_.all.begin(), made_.all.end(), is_it); };
+    auto const below = static_cast<std::size_t>(count([](rating const& each) { return each.user > each.item; }));
+    auto const above = static_cast<std::size_t>(count([](rating const& each) { return each.user < each.item; }));
+    if (below != 0 && above != 0)
+      text_.refuse_at(0, "says symmetric, so one triangle holds all, but has entries on both sides of the diagonal");
+    if (entries + below + above > limits_.max_ratings) refuse_count();
+    memory_.require((entries + below + above) * sizeof(rating));
+    made_.all.reserve(entries + below + above);
+    for (std::size_t at = 0; at < entries; ++at) {
+      rating const each = made_.all[at];
+      if (each.user != each.item) made_.all.push_back({each.item, each.user, each.value});
+    }
+  }
+
+  [[noreturn]] void refuse_count() const {
+    text_.refuse("more ratings than the limit max_ratings = " + std::to_string(limits_.max_ratings));
   }
 
   void add(text_record const& record) {
@@ -119,8 +103,7 @@ class rating_reader {
   }
 
   void push(rating const& given) {
-    if (made_.all.size() == limits_.max_ratings)
-      text_.refuse("more ratings than the limit max_ratings = " + std::to_string(limits_.max_ratings));
+    if (made_.all.size() == limits_.max_ratings) refuse_count();
     made_.all.push_back(given);
   }
 
@@ -139,7 +122,7 @@ class rating_reader {
     };
     bool const points = text_.dialect().decimal == '.';
     std::uint64_t const first = first_id_;
-    std::uint64_t const ends[2] = {(size_ ? size_->users : limits_.max_ids), (size_ ? size_->items : limits_.max_ids)};
+    std::uint64_t const ends[2] = {(size_ ? size_->rows : limits_.max_ids), (size_ ? size_->columns : limits_.max_ids)};
     for (;;) {
       std::string_view const rest = text_.rest();
       char const* at = rest.data();
@@ -159,7 +142,7 @@ class rating_reader {
         char const* const begin = at;
         at = read_short_value(at, value);
         if (at == nullptr || (!points && std::find(begin, at, '.') != at)) break;  // `read_number` finds the sign
-        if (others != 0 && (at = skip_others(at, end, others, mark, second)) == nullptr) break;
+        if (others != 0 && (at = skip_others(at, others, mark, second)) == nullptr) break;
         if (*at == '\r') ++at;
         if (*at != '\n' || user - first >= ends[0] || item - first >= ends[1]) break;
         highest[0] = std::max(highest[0], user - first + 1);
@@ -177,18 +160,17 @@ class rating_reader {
     }
   }
 
-  /// Returns where the line ends, or null where it has not so many fields more, or quotes.
-  static char const* skip_others(char const* at, char const* end, std::size_t others, char mark, char second) noexcept {
-    auto const* const line_end = static_cast<char const*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-    if (line_end - at > 1000) return nullptr;
+  /// Returns where the line ends, or null where it has not so many fields more, quotes, or more than 1000 bytes.
+  static char const* skip_others(char const* at, std::size_t others, char mark, char second) noexcept {
+    char const* const begin = at;
     std::size_t found = 0;
-    for (; at != line_end; ++at) {
+    for (; *at != '\n'; ++at) {
       if (*at == '"') return nullptr;
       if (*at != mark || (second != '\0' && at[1] != second)) continue;
       ++found;
       at += second != '\0' ? 1 : 0;
     }
-    return found == others ? line_end : nullptr;
+    return found == others && at - begin <= 1000 ? at : nullptr;
   }
 
   std::string place(std::size_t part) const { return column_text(text_.dialect(), columns_.at[part]); }
@@ -208,7 +190,7 @@ class rating_reader {
     std::string_view const field = record.fields[columns_.at[part]];
     std::uint64_t id = 0;
     if (lull::read_number(field, id) != number_reading::number || id < first_id_) refuse_field(part, field);
-    if (size_ && id > (part == 0 ? size_->users : size_->items))
+    if (size_ && id > (part == 0 ? size_->rows : size_->columns))
       text_.refuse(place(part) + ": " + std::to_string(id) + " is larger than the declared number of " +
                    (part == 0 ? "rows" : "columns"));
     if (!size_ && id >= limits_.max_ids)
@@ -231,40 +213,28 @@ class rating_reader {
   std::uint64_t const first_id_;
   std::string delimiter_;
   rating_columns columns_;
-  std::optional<matrix_size> size_;
+  std::optional<detail::matrix_header> const size_;
   ratings made_;
   std::uint64_t ids_[2] = {};  // one more than the highest
 };
 
-/// Returns the words of the first line in lower case if it is a Matrix Market banner; else none.
-std::vector<std::string> matrix_banner(std::string const& path, std::uint64_t max_bytes) {
+/// The header of a Matrix Market file of values; none for another text.
+std::optional<detail::matrix_header> matrix_header_of(std::string const& path, std::uint64_t max_bytes) {
   text_source source{path, max_bytes};
-  std::string line{source.peek(std::min<std::uint64_t>(1024, max_bytes))};
-  line.resize(std::min(line.find('\n'), line.size()));
-  if (!line.starts_with("%%MatrixMarket")) return {};
-  std::vector<std::string> words;
-  for (std::string_view const each : detail::split_words(line)) {
-    std::string& word = words.emplace_back(each);
-    for (char& byte : word) byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-  }
-  return words;
+  std::string_view const start = source.peek(std::min<std::uint64_t>(text_block_bytes - 1, max_bytes));
+  if (!start.starts_with("%%MatrixMarket")) return std::nullopt;
+  if (ends_lines_at_returns(start)) source.end_lines_at_returns();
+  auto const made = detail::read_matrix_header(path, source);
+  if (made.pattern) throw input_error(path, 1, "a pattern has no values, and ratings need some: write real or integer");
+  return made;
 }
 
 ratings read_checked(std::string const& path, rating_limits const& limits, rating_format const& format) {
-  auto const banner = matrix_banner(path, limits.max_bytes);
-  if (banner.empty()) return rating_reader{path, limits, format, false}.read();
-  bool const readable = banner.size() == 5 && banner[1] == "matrix" && banner[2] == "coordinate" &&
-                        (banner[3] == "real" || banner[3] == "integer" || banner[3] == "unsigned-integer") &&
-                        banner[4] == "general";
-  if (!readable) {
-    throw input_error(path, 1,
-                      "ratings are read from `%%MatrixMarket matrix coordinate real|integer general`; write the matrix "
-                      "as that");
-  }
+  auto const matrix = matrix_header_of(path, limits.max_bytes);
+  if (!matrix) return rating_reader{path, limits, format, matrix}.read();
   if (!format.columns.empty()) throw usage_error("columns=" + format.columns + " is for delimited text, not " + path);
-  return rating_reader{
-      path, limits, {.columns = {}, .dialect = {.delimiter = " ", .header = false, .decimal = '.'}}, true}
-      .read();
+  rating_format const of_matrix{.columns = {}, .dialect = {.delimiter = " ", .header = false, .decimal = '.'}};
+  return rating_reader{path, limits, of_matrix, matrix}.read();
 }
 
 }  // namespace

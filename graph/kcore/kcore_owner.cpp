@@ -33,7 +33,7 @@ class kcore_owner final : public graph_owner<kcore_arrays<kcore>> {
     return verify_kcore(graph_, arrays_->cores());
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<std::uint32_t> const cores = arrays_.value().cores();
     kcore_progress const end = arrays_->progress();
     std::vector<std::string> lines{"largest core number (degeneracy): " + std::to_string(end.level) + ", of " +

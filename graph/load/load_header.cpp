@@ -98,7 +98,7 @@ weight_column column_of(load_options const& options) {
   }
 }
 
-void read_matrix_market(header_lines& lines, graph_header& header, load_options const& options) {
+matrix_header matrix_header_of(header_lines& lines) {
   std::string const wanted =
       "`%%MatrixMarket matrix coordinate pattern|real|integer|unsigned-integer general|symmetric`";
   auto const banner = split_words(lines.next_line(wanted));
@@ -106,31 +106,38 @@ void read_matrix_market(header_lines& lines, graph_header& header, load_options 
   auto const layout = lower(banner[2]);
   auto const field = lower(banner[3]);
   auto const symmetry = lower(banner[4]);
-  if (layout == "array") lines.refuse("a dense matrix (`array`) is not read as a graph; write it as `coordinate`");
+  if (layout == "array") lines.refuse("a dense matrix (`array`) is not read; write it as `coordinate`");
   if (layout != "coordinate") lines.refuse_line(wanted);
   if (field == "complex")
-    lines.refuse("complex weights are not supported; pattern, real, integer and unsigned-integer are");
+    lines.refuse("complex values are not supported; pattern, real, integer and unsigned-integer are");
   if (symmetry == "skew-symmetric" || symmetry == "hermitian")
     lines.refuse(symmetry + " matrices are not supported; general and symmetric ones are");
   if ((field != "pattern" && field != "real" && field != "integer" && field != "unsigned-integer") ||
       (symmetry != "general" && symmetry != "symmetric")) {
     lines.refuse_line(wanted);
   }
-  header.grammar.comments = "%";
-  header.grammar.weights = field == "pattern" ? weight_column::none : column_of(options);
-  header.grammar.one_triangle = symmetry == "symmetric";
-  bool const both_ways = symmetry == "symmetric" && options.symmetric == symmetric_entries::both_ways;
-  header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
-
   auto const size = lines.next("the line `ROWS COLUMNS ENTRIES`", [](std::string_view word) { return word[0] == '%'; });
   if (size.size() != 3) lines.refuse_line("`ROWS COLUMNS ENTRIES`");
-  auto const rows = count_or_refuse(lines, size[0], "rows");
-  auto const columns = count_or_refuse(lines, size[1], "columns");
-  auto const entries = count_or_refuse(lines, size[2], "entries");
-  if (rows != columns)
-    lines.refuse("the matrix has " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+  matrix_header const made{.pattern = field == "pattern",
+                           .symmetric = symmetry == "symmetric",
+                           .rows = count_or_refuse(lines, size[0], "rows"),
+                           .columns = count_or_refuse(lines, size[1], "columns"),
+                           .entries = count_or_refuse(lines, size[2], "entries")};
+  if (made.symmetric && made.rows != made.columns) lines.refuse("a symmetric matrix has as many rows as columns");
+  return made;
+}
+
+void read_matrix_market(header_lines& lines, graph_header& header, load_options const& options) {
+  matrix_header const matrix = matrix_header_of(lines);
+  header.grammar.comments = "%";
+  header.grammar.weights = matrix.pattern ? weight_column::none : column_of(options);
+  header.grammar.one_triangle = matrix.symmetric;
+  bool const both_ways = matrix.symmetric && options.symmetric == symmetric_entries::both_ways;
+  header.mirrored = both_ways ? mirror::off_diagonal : mirror::none;
+  if (matrix.rows != matrix.columns)
+    lines.refuse("the matrix has " + std::to_string(matrix.rows) + " rows and " + std::to_string(matrix.columns) +
                  " columns, but only a square one is a graph");
-  declare(lines, header, rows, entries, options);
+  declare(lines, header, matrix.rows, matrix.entries, options);
 }
 
 void read_dimacs(header_lines& lines, graph_header& header, load_options const& options) {
@@ -166,6 +173,13 @@ void read_metis(header_lines& lines, graph_header& header, load_options const& o
 }
 
 }  // namespace
+
+matrix_header read_matrix_header(std::string const& path, text_source& source) {
+  header_lines lines{path, source};
+  matrix_header const made = matrix_header_of(lines);
+  lines.finish();
+  return made;
+}
 
 graph_header read_header(std::string const& path, text_format const& format, text_source& source,
                          load_options const& options) {

@@ -27,11 +27,15 @@ constexpr option own_options[] = {
 
 constexpr auto pagerank_options = with_graph_options(own_options);
 
+/// Reads a name a line, whatever it holds. The file is no delimited text: a delimiter, a quote, a blank and a # may be
+/// parts of a name, an empty line is the name of a vertex, and the first line is a name, not a heading. Lines end in
+/// LF, CRLF or CR.
 std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
   constexpr std::uint64_t max_bytes = 1ULL << 32;
   std::vector<std::string> names;
   try {
     text_source text{file.string(), max_bytes};
+    if (ends_lines_at_returns(text.peek(text_block_bytes - 1))) text.end_lines_at_returns();
     text_block block;
     while (text.next(block)) {
       std::string_view left = block.text();
@@ -82,7 +86,7 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
                             .max_chain = max_chain_});
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<float> const ranks = arrays_.value().ranks();
     std::vector<std::string> lines{sum_up(arrays_->progress())};
     write_values(

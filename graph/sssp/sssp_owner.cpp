@@ -41,7 +41,7 @@ class sssp_owner final : public search_owner<sssp_arrays<sssp>> {
     });
   }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     if (arrays_.value().summary().too_far) throw limit_error("sssp: " + too_far());
     search_total const all = total();
     std::vector<std::string> lines{sources_.text() + ": " + std::to_string(all.reached) +

@@ -31,7 +31,7 @@ class triangles_owner final : public graph_owner<counting> {
 
   verification judge() override { return verify_triangles(graph_, arrays_.value().counts(), arrays_->total()); }
 
-  std::vector<std::string> write_results() override {
+  std::vector<std::string> write() override {
     std::vector<std::uint64_t> const counts = arrays_.value().counts();
     std::vector<std::string> lines = sum_up();
     write_values(

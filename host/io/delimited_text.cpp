@@ -10,6 +10,8 @@
 namespace lull {
 namespace {
 
+bool is_comment(std::string_view line) { return line.starts_with('#') || line.starts_with('%'); }
+
 /// Whether the first line ends in a carriage return alone.
 bool ends_at_return(std::string_view text) {
   bool quoted = false;
@@ -28,7 +30,8 @@ delimited_text::delimited_text(std::string path, dialect_options const& given, d
     : path_(std::move(path)),
       limits_(limits),
       source_(path_, limits.max_bytes),
-      block_{.bytes = std::vector<char>(std::max(text_block_bytes, 2 * limits.max_line_bytes))} {
+      block_{.bytes = std::vector<char>(std::max(text_block_bytes, 2 * limits.max_line_bytes))},
+      comments_(given.comments) {
   begin(given);
 }
 
@@ -46,9 +49,7 @@ void delimited_text::begin(dialect_options const& given) {
   std::size_t comments = 0;
   for (;;) {
     std::string_view const line = sample.substr(comments, sample.find('\n', comments) - comments);
-    if (comments + line.size() >= sample.size() ||
-        (!line.starts_with('#') && !line.starts_with('%') && !is_blank_line(line, " ")))
-      break;
+    if (comments + line.size() >= sample.size() || (!is_comment(line) && !is_blank_line(line, " "))) break;
     comments += line.size() + 1;
     ++lines_;
   }
@@ -93,7 +94,8 @@ bool delimited_text::read_record(text_record& record) {
     record_line_ = lines_ + 1;
     auto const too_long = [&] { refuse("a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes"); };
     if (static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
-    if (is_blank_line({begin, static_cast<std::size_t>(line_end - begin)}, dialect_.delimiter)) {
+    std::string_view const line{begin, static_cast<std::size_t>(line_end - begin)};
+    if (is_blank_line(line, dialect_.delimiter) || (comments_ == comment_lines::anywhere && is_comment(line))) {
       at_ = static_cast<std::size_t>(line_end + 1 - block_.bytes.data());
       ++lines_;
       continue;

@@ -19,8 +19,8 @@ struct delimited_limits {
 
 /// A text of rows and columns, read row by row: CSV and its relatives. Not thread-safe.
 ///
-/// Lines end in LF, CRLF or CR; quotes are those of RFC 4180. Gzip is decompressed. Blank lines are skipped, and lines
-/// that begin with # or % before the first row. Each row must have as many fields as the first line has. Errors:
+/// Lines end in LF, CRLF or CR; quotes are those of RFC 4180. Gzip is decompressed. Blank lines are skipped, and so are
+/// comments, where the options say they may be. Each row must have as many fields as the first line has. Errors:
 /// input_error with file and line; text_error as of text_source.
 class delimited_text {
  public:
@@ -66,6 +66,7 @@ class delimited_text {
   std::uint64_t lines_ = 0;
   std::uint64_t record_line_ = 0;
   std::uint64_t header_line_ = 0;
+  comment_lines const comments_;
   std::size_t width_ = 0;  // columns; 0: no row yet
   bool header_read_ = false;
   bool returns_ = false;  // end lines

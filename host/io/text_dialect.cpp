@@ -64,7 +64,13 @@ std::vector<row> rows_of(std::string_view text, std::string_view delimiter) {
 /// Larger is better: fields that are numbers; rows of numbers alone; rows that have as many fields as most have.
 using fit = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-fit fit_of(std::vector<row> const& rows) {
+/// A delimiter that divides no two fields, as at a line's end, is no sign of columns.
+bool is_divided(row const& of) {
+  return std::count_if(of.begin(), of.end(), [](std::string const& field) { return !field.empty(); }) > 1;
+}
+
+fit fit_of(std::vector<row> rows) {
+  std::erase_if(rows, [](row const& each) { return !is_divided(each); });
   std::map<std::size_t, std::size_t> widths;
   for (row const& each : rows) ++widths[each.size()];
   std::size_t width = 0;
@@ -86,8 +92,14 @@ fit fit_of(std::vector<row> const& rows) {
 std::string find_delimiter(std::string_view text) {
   std::string best = ",";
   fit best_fit{0, 0, 0};
+  bool divides_all = false;  // a sign that seldom stands within text
   for (std::string const each : {",", ";", "\t", "|", "::", ":", " "}) {
-    auto const found = fit_of(rows_of(text, each));
+    auto const rows = rows_of(text, each);
+    auto const found = fit_of(rows);
+    auto const [numbers, rows_of_numbers, alike] = found;
+    // Blanks stand within text, too: `1;text 5;3` has more numbers between blanks, but not numbers alone.
+    if (each == " " && divides_all && rows_of_numbers + 1 < rows.size()) break;
+    if (each.size() == 1 && each != ":") divides_all = divides_all || (numbers != 0 && alike == rows.size());
     if (found <= best_fit) continue;
     best_fit = found;
     best = each;
@@ -163,14 +175,26 @@ bool find_header(std::vector<row> const& rows, std::string& doubt) {
   return false;
 }
 
-bool counts_up(std::vector<row> const& rows, std::size_t begin, std::size_t column) {
-  std::optional<std::uint64_t> before;
+/// The column's whole numbers; none if there is something else.
+std::vector<std::uint64_t> whole_numbers(std::vector<row> const& rows, std::size_t begin, std::size_t column) {
+  std::vector<std::uint64_t> made;
   for (std::size_t at = begin; at < rows.size(); ++at) {
     auto const number = column < rows[at].size() ? whole_number(rows[at][column]) : std::nullopt;
-    if (!number || (before ? *number != *before + 1 : *number > 1)) return false;
-    before = number;
+    if (!number) return {};
+    made.push_back(*number);
   }
-  return rows.size() > begin + 1;
+  return made;
+}
+
+bool counts_up(std::vector<std::uint64_t> const& numbers) {
+  auto const is_gap = [](std::uint64_t before, std::uint64_t after) { return after != before + 1; };
+  return numbers.size() > 1 && numbers.front() <= 1 &&
+         std::adjacent_find(numbers.begin(), numbers.end(), is_gap) == numbers.end();
+}
+
+bool are_different(std::vector<std::uint64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return !numbers.empty() && std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
 }  // namespace
@@ -265,10 +289,12 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
     }
   }
   for (std::size_t column = 0; column < columns.size(); ++column) {
+    auto const numbers = whole_numbers(rows, begin, column);
     made.columns.push_back({.name = made.header ? rows.front()[column] : "",
                             .number = columns[column].number(),
                             .words = columns[column].words != 0,
-                            .counts_up = counts_up(rows, begin, column),
+                            .counts_up = counts_up(numbers),
+                            .different = column == 0 && are_different(numbers),
                             .from_name = made.header});
   }
   return made;
@@ -320,10 +346,11 @@ std::string plain_name(std::string_view name) {
 }
 
 bool is_row_number(text_column const& column) {
-  if (!column.from_name || !column.counts_up) return false;
+  if (!column.from_name) return false;
   std::string const name = plain_name(column.name);
-  constexpr std::array<std::string_view, 7> known{"", "index", "unnamed0", "id", "rownames", "row", "rownumber"};
-  return std::find(known.begin(), known.end(), name) != known.end();
+  if (column.name.empty() || name.starts_with("unnamed0")) return column.counts_up || column.different;
+  constexpr std::array<std::string_view, 5> known{"index", "id", "rownames", "row", "rownumber"};
+  return column.counts_up && std::find(known.begin(), known.end(), name) != known.end();
 }
 
 std::vector<std::string> divide_names(std::string_view list) {

@@ -10,11 +10,15 @@
 
 namespace lull {
 
+/// Where a line that begins with # or % is a comment: in most tables it may be a row whose first field is text.
+enum class comment_lines { before_rows, anywhere };
+
 /// How a text is divided into columns, as far as a user says so. What is not given is found from the first rows.
 struct dialect_options {
   std::string delimiter{};       // "," ";" "\t" "|" "::" ":", or " " for runs of blanks; empty: found
   std::optional<bool> header{};  // whether the first row names the columns; none: found
   char decimal = '\0';           // '.' or ','; zero: found
+  comment_lines comments = comment_lines::before_rows;
 };
 
 /// The fields of one line, or of several where a quoted field holds line ends.
@@ -38,6 +42,7 @@ struct text_column {
   bool number = false;     // most fields are numbers
   bool words = false;      // some fields are no numbers
   bool counts_up = false;  // whole numbers from 0 or 1, each one larger than the one before
+  bool different = false;  // it is the first, of whole numbers, each another
   bool from_name = false;  // there is a header
 };
 
@@ -67,7 +72,8 @@ std::optional<std::size_t> find_column(text_dialect const& dialect, std::string_
 /// In lower case, without what is neither letter nor digit: `userId`, `user_id` and `User ID` are one name.
 std::string plain_name(std::string_view name);
 
-/// Whether the column has no name, or a name that tables give their row numbers, and counts up.
+/// Whether the column counts up and has a name that tables give their row numbers, or none; or is the first, has no
+/// name, as pandas writes an index, and its numbers are whole and different.
 bool is_row_number(text_column const& column);
 
 /// Divides `a,b,c`; a name with a comma is quoted.

@@ -30,6 +30,11 @@ constexpr std::string_view without_byte_order_mark(std::string_view text) noexce
 /// others refuse the mark as what is no number, and `quote` names it.
 std::string byte_order_mark_fault(std::string_view line);
 
+/// Returns whether a text that begins so has carriage returns for line ends, and no line feed.
+constexpr bool ends_lines_at_returns(std::string_view start) noexcept {
+  return start.find('\n') == start.npos && start.find('\r') != start.npos;
+}
+
 /// Whole lines of text, each with its end: the last byte is always a line feed.
 struct text_block {
   std::vector<char> bytes = std::vector<char>(text_block_bytes);  // larger for a reader that allows longer lines

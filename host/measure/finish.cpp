@@ -20,7 +20,7 @@ void finish_one(ended_task const& task, results_judged judged, std::vector<std::
     verified = found.ok;
     lines.push_back((found.ok ? "verified: " : "WRONG RESULT: ") + found.message);
   }
-  std::vector<std::string> const told = task.written ? *task.written : task.finished->write();
+  std::vector<std::string> const told = task.written ? *task.written : write_result(*task.finished);
   lines.insert(lines.end(), told.begin(), told.end());
 }
 

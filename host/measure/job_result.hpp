@@ -22,6 +22,7 @@ struct job_result {
   std::optional<bool> verified;                // nothing: was not verified
   std::optional<std::uint64_t> failures = {};  // inputs that could not be used; nothing: the job did not finish
   std::vector<task_figure> figures = {};       // of the result of a job that finished
+  std::vector<std::string> notes = {};         // on its inputs, as task_owner::notes
 };
 
 /// A task whose jobs are over, however they were run.

@@ -113,7 +113,7 @@ bool side_jobs::read_results(task& of, task::one& one, bool ending) {
   if (!reading_.valid() && std::exchange(one.is_to_be_read, false)) {
     reading_ = std::async(std::launch::async, [this, &of, &owner = one.job->owner(), follows = !ending && !of.closed] {
       executor_of(side_).adopt_thread();
-      if (follows) of.written = owner.write();
+      if (follows) of.written = write_result(owner);
       of.figures = owner.figures();  // which may come of what was read for writing
     });
     read_ = &one;
@@ -150,6 +150,7 @@ void side_jobs::note(std::size_t index, task::one& one) {
   noted made{{of.name, name_of(reached.state), reached.phases, std::nullopt, reached.items, std::nullopt, std::nullopt},
              index};
   made.finished = reached.state == job_state::finished;
+  made.result.notes = one.job->owner().notes();
   if (made.finished) {
     std::uint64_t const failures = one.job->owner().failures();
     made.result.failures = failures;

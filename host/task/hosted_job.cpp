@@ -90,7 +90,7 @@ std::string const& hosted_job::result() {
   finish_serving();
   device_guard const here{executor_};
   std::string all;
-  for (std::string const& line : owner_->write()) all += line + '\n';
+  for (std::string const& line : write_result(*owner_)) all += line + '\n';
   lines_ = std::move(all);
   if (saving_ != nullptr) saving_->forget();
   give_back();

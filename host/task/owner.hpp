@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <lull/host/executor.hpp>
@@ -87,7 +88,18 @@ class task_owner {
   virtual std::vector<task_figure> figures() const { return {}; }
   /// Returns how many parts of the work failed, such as inputs that could not be used. `write` names them.
   virtual std::uint64_t failures() const { return 0; }
+  /// Returns what the user has to know of the inputs, a line each: how a text was read, what was made up, what was left
+  /// out. Programs show it after the lines of `write`, and reports hold it. Call it after `prepare`, while `serve` does
+  /// not run.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
+
+/// Writes what the options ask for, as task_owner::write, and returns all lines for a person: the notes come last.
+inline std::vector<std::string> write_result(task_owner& owner) {
+  std::vector<std::string> lines = owner.write();
+  for (std::string& note : owner.notes()) lines.push_back(std::move(note));
+  return lines;
+}
 
 /// Makes an owner, as task_entry wants it.
 template <class Owner>

@@ -22,7 +22,7 @@
 namespace lull {
 
 /// Raise it with every change to a type or a virtual function that a library and a program share.
-inline constexpr std::uint32_t task_library_abi = 3;
+inline constexpr std::uint32_t task_library_abi = 4;
 /// The project's version; host/task/CMakeLists.txt holds it to that.
 inline constexpr std::array<char, 16> task_library_version{"0.2.0"};
 

@@ -192,8 +192,6 @@ class images_owner final : public task_owner {
                                    (failures() != 0 ? ", " + std::to_string(failures()) + " failed:" : "")};
     lines.insert(lines.end(), refused_.begin(), refused_.end());
     if (pipeline_) lines.insert(lines.end(), pipeline_->problems().begin(), pipeline_->problems().end());
-    for (std::string& note : notes().lines()) lines.push_back(std::move(note));
-    if (!left_out_.empty()) lines.push_back(left_out());
     return lines;
   }
 
@@ -201,10 +199,16 @@ class images_owner final : public task_owner {
     return {{"pictures", static_cast<double>(pipeline_ ? pipeline_->written() : 0)},
             {"done_before", static_cast<double>(done_before_)},
             {"left_out", static_cast<double>(left_out_.size())},
-            {"notes", static_cast<double>(notes().count())}};
+            {"notes", static_cast<double>(picture_notes().count())}};
   }
 
   std::uint64_t failures() const override { return refused_.size() + (pipeline_ ? pipeline_->problems().size() : 0); }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines = picture_notes().lines();
+    if (!left_out_.empty()) lines.push_back(left_out());
+    return lines;
+  }
 
  private:
   void list_inputs() {
@@ -298,7 +302,7 @@ class images_owner final : public task_owner {
            (left_out_.size() == 1 ? " file that is" : " files that are") + " no picture: " + names;
   }
 
-  image_notes notes() const {
+  image_notes picture_notes() const {
     image_notes all = pipeline_ ? pipeline_->notes() : image_notes{};
     if (logo_) all.add(logo_->extras.notes, values_.path("logo").string());
     return all;

@@ -2,12 +2,14 @@
 #include <lull/tasks/mlp/labelled_rows.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <new>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -15,6 +17,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/delimited_text.hpp>
 #include <lull/host/io/host_memory.hpp>
+#include <lull/host/io/short_number.hpp>
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/mlp/table_columns.hpp>
 
@@ -36,7 +39,7 @@ class row_reader {
         memory_(memory),
         text_(path, table.dialect, {.max_bytes = limits.max_bytes, .max_line_bytes = max_line_bytes}),
         columns_(find_table_columns(text_.dialect(), features, table)),
-        names_(table.classes) {
+        names_(table.names.classes) {
     for (std::uint32_t at = 0; at < names_.size(); ++at) numbers_.emplace(names_[at], at);
     known_ = !names_.empty();
   }
@@ -47,7 +50,8 @@ class row_reader {
     for (bool more = text_.next(record); more; more = text_.next(record)) {
       if (rows_.rows == 0) check_columns();
       read_row(record);
-      if (rows_.rows % 4096 == 0) memory_.require((rows_.values.size() + rows_.labels.size()) * bytes_per_column);
+      if (rows_.rows % 4096 == 0) require_memory();
+      read_simple_rows();
     }
     if (rows_.rows == 0) check_columns();
     return finish();
@@ -70,8 +74,93 @@ class row_reader {
              (known_ || text_.dialect().columns[*columns_.label].words);
   }
 
+  void require_memory() const { memory_.require((rows_.values.size() + rows_.labels.size()) * bytes_per_column); }
+
+  std::uint64_t max_rows() const {
+    return std::min<std::uint64_t>(limits_.max_rows, std::numeric_limits<std::uint32_t>::max());
+  }
+
+  /// Reads rows without quotes, blanks and empty fields at sight, up to the first row that is otherwise.
+  void read_simple_rows() {
+    if (!std::is_sorted(columns_.values.begin(), columns_.values.end())) return;
+    if (text_.dialect().decimal != '.' || text_.dialect().delimiter.size() != 1 || text_.dialect().delimiter == " ")
+      return;
+    if (parts_.empty()) {
+      parts_.assign(text_.dialect().columns.size(), part::dropped);
+      for (std::size_t const column : columns_.values) parts_[column] = part::value;
+      if (columns_.label) parts_[*columns_.label] = part::label;
+    }
+    for (;;) {
+      std::string_view const rest = text_.rest();
+      char const* row = rest.data();
+      char const* const end = row + rest.size();
+      std::uint64_t rows = 0;
+      for (char const* after = row; row != end && rows_.rows < max_rows(); row = after, ++rows) {
+        std::size_t const values = rows_.values.size();
+        after = read_simple_row(row, end);
+        if (after != nullptr) continue;
+        rows_.values.resize(values);
+        break;
+      }
+      if (rest.empty()) return;
+      text_.advance(row, rows);
+      require_memory();
+      if (row != end) return;
+    }
+  }
+
+  /// Returns where the next row begins; null: this one is not simple, and only values were added.
+  char const* read_simple_row(char const* const begin, char const* end) {
+    char const mark = text_.dialect().delimiter.front();
+    char const* at = begin;
+    std::uint32_t label = 0;
+    for (std::size_t column = 0; column < parts_.size(); ++column) {
+      if (column != 0 && *at++ != mark) return nullptr;
+      if (parts_[column] == part::value) {
+        float value = 0;
+        if ((at = read_simple_value(at, end, value)) == nullptr) return nullptr;
+        rows_.values.push_back(value);
+        continue;
+      }
+      char const* const field = at;
+      while (*at != mark && *at != '\n' && *at != '\r' && *at != '"') ++at;
+      if (*at == '"') return nullptr;
+      if (parts_[column] == part::label && !find_simple_label({field, static_cast<std::size_t>(at - field)}, label))
+        return nullptr;
+    }
+    if (*at == '\r') ++at;
+    if (*at != '\n' || at - begin > static_cast<std::ptrdiff_t>(max_line_bytes)) return nullptr;
+    if (columns_.label) rows_.labels.push_back(label);
+    ++rows_.rows;
+    return at + 1;
+  }
+
+  static char const* read_simple_value(char const* at, char const* end, float& value) {
+    bool const negative = *at == '-';
+    if (char const* const after = read_short_value(at + (negative ? 1 : 0), value);
+        after != nullptr && *after != 'e' && *after != 'E') {
+      if (negative) value = -value;
+      return after;
+    }
+    auto const [after, code] = std::from_chars(at, end, value);
+    return code == std::errc{} && std::isfinite(value) ? after : nullptr;
+  }
+
+  /// Whether the label is a known class, or a number without sign and point that is allowed.
+  bool find_simple_label(std::string_view field, std::uint32_t& label) const {
+    if (named_) {
+      auto const found = numbers_.find(field);
+      if (found != numbers_.end()) label = found->second;
+      return found != numbers_.end();
+    }
+    std::uint64_t number = 0;
+    if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes()) return false;
+    label = static_cast<std::uint32_t>(number);
+    return true;
+  }
+
   void read_row(text_record const& record) {
-    if (rows_.rows == std::min<std::uint64_t>(limits_.max_rows, std::numeric_limits<std::uint32_t>::max()))
+    if (rows_.rows == max_rows())
       text_.refuse("more rows than the limit max_rows = " + std::to_string(limits_.max_rows));
     for (std::size_t const column : columns_.values) rows_.values.push_back(value_of(record.fields[column], column));
     if (columns_.label) {
@@ -133,10 +222,22 @@ class row_reader {
     std::uint32_t next = 0;
     for (auto const& [name, at] : numbers_) {
       number[at] = next;
-      rows_.class_names.push_back(name);
+      rows_.names.classes.push_back(name);
       ++next;
     }
     for (std::uint32_t& label : rows_.labels) label = number[label];
+  }
+
+  /// Keeps the names of the columns, if each has one of its own.
+  void name_values() {
+    std::set<std::string_view> names;
+    for (std::size_t const column : columns_.values) {
+      std::string const& name = text_.dialect().columns[column].name;
+      if (!name.empty() && name.find_first_of("\r\n\t") == name.npos) names.insert(name);
+    }
+    if (names.size() != columns_.values.size()) return;
+    for (std::size_t const column : columns_.values) rows_.names.values.push_back(text_.dialect().columns[column].name);
+    if (columns_.label) rows_.names.label = text_.dialect().columns[*columns_.label].name;
   }
 
   labelled_rows finish() {
@@ -144,19 +245,22 @@ class row_reader {
     if (rows_.rows == 0) text_.refuse_at(0, "holds a line of column names, but no rows");
     rows_.features = static_cast<std::uint32_t>(rows_.values.size() / rows_.rows);
     rows_.taken = columns_.taken;
+    name_values();
     if (rows_.labels.empty()) return std::move(rows_);
     if (named_ && !known_) sort_classes();
-    if (named_ && known_) rows_.class_names = names_;
+    if (named_ && known_) rows_.names.classes = names_;
     auto const [lowest, highest] = std::minmax_element(rows_.labels.begin(), rows_.labels.end());
     if (*lowest == *highest && features_ == 0) {
       text_.refuse_at(0, "holds a single class: every label is " +
-                             (named_ ? rows_.class_names[*lowest] : std::to_string(*lowest)) +
+                             (named_ ? rows_.names.classes[*lowest] : std::to_string(*lowest)) +
                              ", so there is nothing to tell apart");
     }
-    rows_.classes = named_ ? static_cast<std::uint32_t>(rows_.class_names.size()) : *highest + 1;
+    rows_.classes = named_ ? static_cast<std::uint32_t>(rows_.names.classes.size()) : *highest + 1;
     if (named_) rows_.taken += "; " + std::to_string(rows_.classes) + " classes by name, in the order of the alphabet";
     return std::move(rows_);
   }
+
+  enum class part : std::uint8_t { dropped, value, label };
 
   std::uint64_t const features_;
   labelled_limits const& limits_;
@@ -166,8 +270,9 @@ class row_reader {
   labelled_rows rows_;
   std::vector<std::string> names_;  // of classes, where labels are text
   std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  bool known_ = false;  // the caller named the classes
-  bool named_ = false;  // labels are text
+  bool known_ = false;       // the caller named the classes
+  bool named_ = false;       // labels are text
+  std::vector<part> parts_;  // (columns,) of the text
 };
 
 labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits,

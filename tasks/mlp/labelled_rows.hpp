@@ -14,12 +14,12 @@ namespace lull {
 /// Rows of numbers, each with its class.
 struct labelled_rows {
   std::uint32_t rows = 0;
-  std::uint32_t features = 0;              // numbers a row
-  std::uint32_t classes = 0;               // highest label + 1; a label in between may be without rows
-  std::vector<float> values;               // (rows, features) f32, row by row
-  std::vector<std::uint32_t> labels;       // (rows,) u32, below classes
-  std::vector<std::string> class_names{};  // (classes,) where labels are text; empty: they are numbers
-  std::string taken{};                     // how the columns were read, one line
+  std::uint32_t features = 0;         // numbers a row
+  std::uint32_t classes = 0;          // highest label + 1; a label in between may be without rows
+  std::vector<float> values;          // (rows, features) f32, row by row
+  std::vector<std::uint32_t> labels;  // (rows,) u32, below classes
+  table_names names{};
+  std::string taken{};  // how the columns were read, one line
 };
 
 /// Limits on a file. A larger file is refused, with the name of the limit.

@@ -18,11 +18,33 @@ constexpr char const* advice =
     "safetensors.numpy.save_file(dict(numpy.load(\"old.npz\")), \"new.safetensors\")";
 
 constexpr char const* classes_key = "lull.classes";
+constexpr char const* columns_key = "lull.columns";
+constexpr char const* label_key = "lull.label";
 
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char byte) { return byte == '\n' || byte == '\r' || byte == '\t'; }, ' ');
   return text;
+}
+
+std::string joined(std::vector<std::string> const& names) {
+  std::string lines;
+  for (std::string const& each : names) lines += one_line(each) + "\n";
+  return lines;
+}
+
+/// The lines of a metadata entry, of which there are `count`; empty where there is no such entry.
+std::vector<std::string> read_names(safetensors_reader const& file, char const* key, std::uint64_t count) {
+  std::vector<std::string> names;
+  auto const found = file.metadata().find(key);
+  if (found == file.metadata().end()) return names;
+  std::string_view left = found->second;
+  for (; !left.empty(); left.remove_prefix(std::min(left.find('\n') + 1, left.size())))
+    names.emplace_back(left.substr(0, left.find('\n')));
+  if (names.size() != count || !found->second.ends_with('\n'))
+    throw input_error(file.path(), 0,
+                      std::string{"its "} + key + " are not as many as its layers have: train the perceptron again");
+  return names;
 }
 
 std::string numbered(char const* name, std::size_t layer) { return name + std::to_string(layer); }
@@ -62,9 +84,9 @@ void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
     add("column_factor", {model.columns.factor.size()}, model.columns.factor);
   }
   safetensors_metadata metadata;
-  std::string names;
-  for (std::string const& each : model.class_names) names += one_line(each) + "\n";
-  if (!names.empty()) metadata[classes_key] = names;
+  if (!model.names.classes.empty()) metadata[classes_key] = joined(model.names.classes);
+  if (!model.names.values.empty()) metadata[columns_key] = joined(model.names.values);
+  if (!model.names.label.empty()) metadata[label_key] = one_line(model.names.label);
   write_safetensors(path, tensors, metadata);
 }
 
@@ -95,13 +117,10 @@ mlp_file read_mlp(std::string const& path) {
     std::vector<std::uint64_t> const shape{made.layers.front().inputs};
     made.columns = {read_array(file, "column_shift", shape), read_array(file, "column_factor", shape)};
   }
-  if (auto const names = file.metadata().find(classes_key); names != file.metadata().end()) {
-    std::string_view left = names->second;
-    for (; !left.empty(); left.remove_prefix(std::min(left.find('\n') + 1, left.size())))
-      made.class_names.emplace_back(left.substr(0, left.find('\n')));
-    if (made.class_names.size() != made.layers.back().outputs || !names->second.ends_with('\n'))
-      throw input_error(path, 0, "names other classes than the last layer has: train the perceptron again");
-  }
+  made.names.classes = read_names(file, classes_key, made.layers.back().outputs);
+  made.names.values = read_names(file, columns_key, made.layers.front().inputs);
+  if (auto const label = file.metadata().find(label_key); label != file.metadata().end())
+    made.names.label = label->second;
   return made;
 }
 

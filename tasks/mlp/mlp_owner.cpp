@@ -19,7 +19,8 @@ namespace {
 
 constexpr option label_row{
     "label", option_kind::text, "", "",
-    "column of labels, a name or a number from 1; default: label, target, class or y, or the last"};
+    "column of labels, a name or a number from 1; default: label, target or class, the only column of text, or the "
+    "last"};
 constexpr option drop_row{"drop", option_kind::text, "", "",
                           "columns to leave out: names or numbers from 1, or none; default: row numbers"};
 
@@ -36,7 +37,9 @@ constexpr option mlp_options[] = {
      "columns, and all for the shipped digits, whose columns are alike"},
     {"layers", option_kind::integer, "2", "[1, 8]", "number of hidden layers"},
     {"hidden", option_kind::integer, "256", "[1, 65536]", "width of each hidden layer"},
-    {"epochs", option_kind::integer, "30", "[1, 100000]", "passes over the training rows"},
+    {"epochs", option_kind::integer, "", "[1, 100000]",
+     "passes over the training rows; default: 30, or 40,000 divided by the training rows if that is more, at most "
+     "1,000"},
     {"batch", option_kind::integer, "64", "[1, 65536]", "rows in a training step"},
     {"rate", option_kind::real, "0.001", "(0, inf)", "AdamW learning rate"},
     {"precision", option_kind::choice, "auto", "auto|bf16|fp32",
@@ -64,6 +67,13 @@ constexpr option classify_options[] = {
 };
 
 constexpr std::uint32_t max_classes = 1024;  // a thread goes through them one by one
+
+/// AdamW moves a parameter by about the learning rate a step at most, and first weights are as large as 60 such steps.
+/// 30 passes over 150 rows are hardly more steps than that: a small table needs more passes.
+std::uint32_t default_epochs(std::size_t training_rows) {
+  constexpr std::size_t trained_rows = 40'000;  // 625 steps of 64 rows; the shipped digits come to 43,140
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(trained_rows / training_rows, 30, 1000));
+}
 
 mlp_precision precision_of(option_values const& values, executor_kind kind) {
   std::string const& asked = values.choice("precision");
@@ -107,6 +117,11 @@ table_options table_from(option_values const& values) {
           .dialect = dialect_from(values)};
 }
 
+/// How the columns of the user's table were read.
+std::vector<std::string> notes_of(option_values const& values, std::string const& taken) {
+  return values.has("data") ? std::vector{"data: " + taken} : std::vector<std::string>{};
+}
+
 void check_classes(option_values const& values, std::uint64_t classes) {
   if (classes <= max_classes) return;
   throw input_error(
@@ -145,7 +160,6 @@ class mlp_owner final : public array_owner<mlp_arrays> {
           "mlp: model=" + values_.path("model").string() +
           " is a name for NumPy's format, but models are safetensors files: give it the ending .safetensors");
     }
-    settings_.epochs = static_cast<std::uint32_t>(values_.integer("epochs"));
     settings_.batch = static_cast<std::uint32_t>(values_.integer("batch"));
     settings_.seed = static_cast<std::uint64_t>(values_.integer("seed"));
     settings_.rate = static_cast<float>(values_.real("rate"));
@@ -190,11 +204,10 @@ class mlp_owner final : public array_owner<mlp_arrays> {
                     100 * epochs[at].accuracy);
       lines.push_back(text);
     }
-    if (values_.has("data")) lines.push_back("data: " + taken_);
     // the model first, because it took longest to make
     if (!arrays_->stopped()) {
       write_asked("model", lines, [&](std::filesystem::path const& path) {
-        write_mlp(path, {arrays_->layers(), settings_.scale, columns_, class_names_});
+        write_mlp(path, {arrays_->layers(), settings_.scale, columns_, names_});
       });
     }
     write_asked("losses", lines, [&](std::filesystem::path const& path) { write_file(path, csv); });
@@ -207,6 +220,7 @@ class mlp_owner final : public array_owner<mlp_arrays> {
     return {{"loss", last.loss}, {"accuracy", last.accuracy}};
   }
   std::uint64_t failures() const override { return arrays_ && arrays_->stopped() ? 1 : 0; }
+  std::vector<std::string> notes() const override { return notes_of(values_, taken_); }
 
  private:
   memory_need need(executor_kind kind) override {
@@ -227,8 +241,10 @@ class mlp_owner final : public array_owner<mlp_arrays> {
       throw input_error(data_file(values_), 0, "has fewer than 5 rows: nothing could be held out");
     training_ = table_of(all, split.training);
     held_out_ = table_of(all, split.held_out);
+    settings_.epochs = values_.has("epochs") ? static_cast<std::uint32_t>(values_.integer("epochs"))
+                                             : default_epochs(training_.labels.size());
     taken_ = all.taken;
-    class_names_ = all.class_names;
+    names_ = all.names;
     settings_.scaled_columns = values_.has("scale") ? values_.choice("scale") == "columns" : values_.has("data");
     if (settings_.scaled_columns) {
       columns_ = scaling_of(training_, all.features);
@@ -260,7 +276,7 @@ class mlp_owner final : public array_owner<mlp_arrays> {
   row_table held_out_;
   std::vector<layer_values> first_;
   column_scaling columns_;
-  std::vector<std::string> class_names_;
+  table_names names_;
   std::string taken_;
 };
 
@@ -297,24 +313,19 @@ class classify_owner final : public array_owner<mlp_arrays> {
       file.write(std::to_string(row) + "\t" + class_text(answers[row]) + "\t" + probability + "\n");
     }
     file.commit();
-    std::vector<std::string> lines;
-    if (values_.has("data")) lines.push_back("data: " + taken_);
-    if (!labelled_) {
-      lines.insert(lines.begin(), std::to_string(answers.size()) + " rows: " + values_.path("out").string());
-      return lines;
-    }
+    if (!labelled_) return {std::to_string(answers.size()) + " rows: " + values_.path("out").string()};
     std::uint64_t const right = arrays_->epoch_right().front();
     char text[96];
     std::snprintf(text, sizeof text, "%zu rows, %.2f %% as labelled: ", answers.size(),
                   100.0 * static_cast<double>(right) / static_cast<double>(answers.size()));
-    lines.insert(lines.begin(), text + values_.path("out").string());
-    return lines;
+    return {text + values_.path("out").string()};
   }
   std::vector<task_figure> figures() const override {
     if (!labelled_) return {};
     return {
         {"accuracy", static_cast<double>(arrays_->epoch_right().front()) / static_cast<double>(rows_.labels.size())}};
   }
+  std::vector<std::string> notes() const override { return notes_of(values_, taken_); }
 
  private:
   memory_need need(executor_kind kind) override {
@@ -334,7 +345,7 @@ class classify_owner final : public array_owner<mlp_arrays> {
   void read_inputs(executor_kind kind) {
     model_ = read_mlp(values_.path("model").string());
     table_options table = table_from(values_);
-    table.classes = model_.class_names;
+    table.names = model_.names;
     labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs, {}, table);
     labelled_ = !all.labels.empty();
     rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
@@ -344,7 +355,7 @@ class classify_owner final : public array_owner<mlp_arrays> {
   }
 
   std::string class_text(std::uint32_t number) const {
-    return number < model_.class_names.size() ? model_.class_names[number] : std::to_string(number);
+    return number < model_.names.classes.size() ? model_.names.classes[number] : std::to_string(number);
   }
 
   mlp_settings settings() const {

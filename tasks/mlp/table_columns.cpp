@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 namespace lull {
@@ -13,13 +14,51 @@ std::string no_column(text_dialect const& dialect, std::string const& wanted) {
          (dialect.header ? "" : " and no line of names");
 }
 
-std::optional<std::size_t> find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept) {
-  for (std::string_view const name : {"label", "labels", "target", "class", "y"}) {
+bool is_called(text_dialect const& dialect, std::size_t column, std::string_view name) {
+  return dialect.header && plain_name(dialect.columns[column].name) == name;
+}
+
+std::optional<std::size_t> find_named_label(text_dialect const& dialect, std::vector<std::size_t> const& kept,
+                                            std::string_view first = "label") {
+  std::string const plain = plain_name(first);
+  for (std::string_view const name : {std::string_view{plain}, std::string_view{"label"}, std::string_view{"labels"},
+                                      std::string_view{"target"}, std::string_view{"class"}}) {
     for (std::size_t const column : kept) {
-      if (dialect.header && plain_name(dialect.columns[column].name) == name) return column;
+      if (is_called(dialect, column, name)) return column;
     }
   }
   return std::nullopt;
+}
+
+/// The label among `kept`, which is not empty.
+std::size_t find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept) {
+  if (auto const named = find_named_label(dialect, kept)) return *named;
+  std::vector<std::size_t> texts;
+  std::copy_if(kept.begin(), kept.end(), std::back_inserter(texts),
+               [&](std::size_t column) { return dialect.columns[column].words && !dialect.columns[column].number; });
+  if (texts.size() == 1) return texts.front();
+  return is_called(dialect, kept.front(), "y") ? kept.front() : kept.back();  // in between it is a coordinate
+}
+
+/// The columns that a model takes, by their names. Empty where none is there; `fault` where some are not.
+std::vector<std::size_t> find_values(text_dialect const& dialect, std::vector<std::string> const& names,
+                                     std::string& fault) {
+  std::vector<std::size_t> found;
+  std::string missing;
+  auto const is_replaced = [](std::string const& name) { return name.find("\xef\xbf\xbd") != name.npos; };
+  if (std::any_of(names.begin(), names.end(), is_replaced)) return found;  // U+FFFD: the header is not UTF-8
+  for (std::string const& name : names) {
+    auto const at = std::find_if(dialect.columns.begin(), dialect.columns.end(),
+                                 [&](text_column const& each) { return dialect.header && each.name == name; });
+    if (at != dialect.columns.end()) {
+      found.push_back(static_cast<std::size_t>(at - dialect.columns.begin()));
+    } else if (missing.empty()) {
+      missing = name;
+    }
+  }
+  if (!found.empty() && !missing.empty())
+    fault = "the model takes a column `" + missing + "`, which is not there; others that it takes are";
+  return found;
 }
 
 }  // namespace
@@ -54,10 +93,22 @@ table_columns find_table_columns(text_dialect const& dialect, std::uint64_t feat
   for (std::size_t column = 0; column < dialect.columns.size(); ++column) {
     if (std::find(dropped.begin(), dropped.end(), column) == dropped.end()) kept.push_back(column);
   }
-  bool const labelled = features == 0 || kept.size() == features + 1;
-  if (labelled && !kept.empty()) {
-    if (!asked) asked = find_label(dialect, kept);
-    made.label = asked.value_or(kept.back());
+  std::vector<std::size_t> const by_name = find_values(dialect, given.names.values, made.fault);
+  if (!made.fault.empty()) return made;
+  if (!by_name.empty()) {
+    auto const is_value = [&](std::size_t column) {
+      return std::find(by_name.begin(), by_name.end(), column) != by_name.end();
+    };
+    std::erase_if(dropped, is_value);
+    std::erase_if(kept, is_value);
+    made.label = asked ? asked : find_named_label(dialect, kept, given.names.label);
+    for (std::size_t const column : kept) {
+      if (column != made.label) dropped.push_back(column);
+    }
+    std::sort(dropped.begin(), dropped.end());
+    kept = by_name;
+  } else if ((features == 0 || kept.size() == features + 1) && !kept.empty()) {
+    made.label = asked ? *asked : find_label(dialect, kept);
     std::erase(kept, *made.label);
   }
   made.values = kept;
@@ -70,6 +121,10 @@ table_columns find_table_columns(text_dialect const& dialect, std::uint64_t feat
                (made.label ? "label is " + column_text(dialect, *made.label) : "no label");
   for (std::size_t at = 0; at < std::min<std::size_t>(dropped.size(), 16); ++at)
     made.taken += (at == 0 ? "; left out: " : ", ") + column_text(dialect, dropped[at]);
+  if (!by_name.empty()) made.taken += "; numbers by the model's names";
+  if (by_name.empty() && !given.names.values.empty())
+    made.taken +=
+        "; numbers by their order, as no column has a name of the model's: `" + given.names.values.front() + "` …";
   if (!dialect.doubt.empty()) made.taken += "; " + dialect.doubt;
   return made;
 }

@@ -11,12 +11,19 @@
 
 namespace lull {
 
+/// The names in a table. Empty: it has none.
+struct table_names {
+  std::vector<std::string> classes{};  // where labels are text
+  std::vector<std::string> values{};   // of the columns of numbers, if each has one of its own
+  std::string label{};                 // of the label's column, where those are
+};
+
 /// How a table of rows is read, as far as a user says so.
 struct table_options {
   std::string label{};  // the label's column, by name or number from 1; empty: found
   std::string drop{};   // columns that are left out, with commas between them, or "none"; empty: found
   dialect_options dialect{};
-  std::vector<std::string> classes{};  // names of classes that a model knows; empty: as in the file
+  table_names names{};  // that a model knows; empty: as in the file
 };
 
 /// Which columns hold the numbers and which the label, from 0.
@@ -27,9 +34,13 @@ struct table_columns {
   std::string fault;  // why they cannot be told; empty: they can
 };
 
-/// Where nothing is given, row numbers are left out (is_row_number), and the label is the column called label, target,
-/// class or y, the first of these that exists, or else the last column. `features` not 0: so many numbers a row, with a
-/// label or without.
+/// Where nothing is given, row numbers are left out (is_row_number). The label is the column called label, target or
+/// class, the first of these that exists; or else the only column of text; or else a first column called y; or else the
+/// last column. `features` not 0: so many numbers a row, with a label or without.
+///
+/// Where names of values are given and the text has names, columns are taken by them, in that order, and the label only
+/// if it is asked for or called as theirs, or label, target or class. Names of which none is there say nothing; some
+/// alone are a fault.
 table_columns find_table_columns(text_dialect const& dialect, std::uint64_t features, table_options const& given);
 
 }  // namespace lull

@@ -21,13 +21,13 @@ TEST_P(graph_owner, comes_to_the_same_again) {
   EXPECT_EQ(task->outputs(), std::vector<std::filesystem::path>{path});
   task->prepare(executor_of(side_));
   expect_run(*task);
-  auto const said = task->write();
+  auto const said = write_result(*task);
   auto const written = lines_of(path);
   ASSERT_EQ(written.size(), GetParam().lines);
   GetParam().check(*task, said, written, path);
   task->reset();
   expect_run(*task);
-  EXPECT_EQ(task->write(), said);
+  EXPECT_EQ(write_result(*task), said);
   EXPECT_EQ(lines_of(path), written);
 }
 

@@ -137,7 +137,7 @@ TEST(vertex_ids, tasks_without_weights_take_any_number_for_one) {
   auto const undirected = run_owner(
       side, bfs_entry(), {{"graph", folder.write("up.csv", "1,0\n2,1\n")}, {"source", "0"}, {"undirected", "yes"}});
   EXPECT_EQ(test::figure(*undirected, "reached"), 3);
-  EXPECT_NE(undirected->write().back().find("up.csv is read as an edge list"), std::string::npos);
+  EXPECT_NE(undirected->notes().back().find("up.csv is read as an edge list"), std::string::npos);
 }
 
 TEST(vertex_ids, names_are_as_many_as_vertices) {

@@ -110,7 +110,8 @@ json value_of(report const& result) {
                     {"items", value_of(job.items)},
                     {"verified", value_of(job.verified)},
                     {"failures", value_of(job.failures)},
-                    {"figures", std::move(figures)}});
+                    {"figures", std::move(figures)},
+                    {"notes", job.notes}});
   }
   bubble_counts const& bubbles = result.bubbles;
   return {{"schema", report::schema},

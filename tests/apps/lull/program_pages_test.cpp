@@ -214,9 +214,9 @@ TEST_F(program_pages, a_task_goes_on_as_its_options_allow) {
   };
   EXPECT_EQ(goes_on("p"), "pagerank product");
   EXPECT_EQ(goes_on("mlp"), "mlp mlp:");
-  EXPECT_EQ(goes_on("mlp:l"), "mlp:layers= mlp:losses=");
-  EXPECT_EQ(goes_on("mlp:layers=3,l"), "mlp:layers=3,losses=");
-  EXPECT_EQ(goes_on("mlp:epochs="), "mlp:epochs=30");
+  EXPECT_EQ(goes_on("mlp:l"), "mlp:label= mlp:layers= mlp:losses=");
+  EXPECT_EQ(goes_on("mlp:layers=3,l"), "mlp:layers=3,label= mlp:layers=3,losses=");
+  EXPECT_EQ(goes_on("mlp:batch="), "mlp:batch=64");
   EXPECT_EQ(goes_on("mlp:precision=b"), "mlp:precision=bf16");
   EXPECT_EQ(goes_on("mlp:pri"), "mlp:priority=");
   EXPECT_EQ(goes_on("pagerank:kronecker="), "");

@@ -61,7 +61,7 @@ report full_report() {
   result.harvest.solo_sm_mhz = 1980;
   result.harvest.bubbles_sm_mhz = 1725.5;
   for (std::size_t i = 0; i < lost_causes; ++i) result.harvest.lost_us[i] = 100.0 * static_cast<double>(i);
-  result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true, 0},
+  result.jobs = {{"ranks", "finished", 300, 40'000, 5'000'000'000, true, 0, {}, {"a.el: a \"note\"", "b"}},
                  {"other", "cancelled", 1, 2, 3, std::nullopt, std::nullopt},
                  {"wrong", "finished", 1, 2, 3, false, 7}};
   result.steps = {.begun = 450,
@@ -108,7 +108,9 @@ TEST(report, keys_are_those_of_the_schema) {
             R"("chance":0.625,"slowdown_pct":0.75,"ci95_pct":[0.25,1.25],"noise_pct":1.0,)"
             R"("steps_to_know":2000})");
   EXPECT_EQ(value["jobs"][0].dump(), R"({"name":"ranks","state":"finished","phases":300,"chunks":40000,)"
-                                     R"("items":5000000000,"verified":true,"failures":0,"figures":{}})");
+                                     R"("items":5000000000,"verified":true,"failures":0,"figures":{},)"
+                                     R"("notes":["a.el: a \"note\"","b"]})");
+  EXPECT_EQ(value["jobs"][1]["notes"], json::array());
   EXPECT_TRUE(value["jobs"][1]["failures"].is_null());
   EXPECT_EQ(value["jobs"][2]["failures"], 7);
   EXPECT_TRUE(value["jobs"][1]["verified"].is_null());

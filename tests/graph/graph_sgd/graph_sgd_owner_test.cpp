@@ -106,7 +106,7 @@ TEST(graph_sgd_owner, says_how_it_read_the_columns) {
   task->prepare(*executor);
   EXPECT_TRUE(run_to_end(*task, *executor).finished);
   EXPECT_TRUE(task->verify().ok) << task->verify().message;
-  EXPECT_EQ(task->write()[1],
+  EXPECT_EQ(task->notes().at(0),
             "ratings: separated by semicolons, decimal commas, names in the first line; user is column 2 (b), item is "
             "column 3 (c), rating is column 4 (d); not read: column 1 (a)");
   EXPECT_THROW(owner({{"ratings", file}, {"columns", "b,c,4"}, {"header", "no"}})->prepare(*executor), input_error);

@@ -194,9 +194,41 @@ TEST(rating_formats, a_matrix_counts_from_one) {
   expect_refused(banner + "60 40 4\n" + rows, "declares 4 entries, but holds 3");
   expect_refused(banner + "60 40 1\n0 1 2\n", ":3: column 1: expected the id of a user, a whole number from 1");
   expect_refused(banner + "60 40 1\n1 41 2\n", ":3: column 2: 41 is larger than the declared number of columns");
-  expect_refused(replaced(banner, "real", "pattern") + "60 40 1\n1 1\n", ":1: ratings are read from");
-  expect_refused(replaced(banner, "general", "symmetric") + "60 60 1\n1 1 1\n", ":1: ratings are read from");
   expect_refused(banner + "60 40 3\n" + rows, "is for delimited text", {.columns = "1,2,3"});
+}
+
+TEST(rating_formats, a_symmetric_matrix_holds_one_triangle) {
+  std::string const banner = "%%MatrixMarket matrix coordinate integer symmetric\n";
+  test::test_folder const folder;
+  std::vector<rating> const both{{0, 0, 5}, {1, 0, 4}, {2, 1, 3}, {0, 1, 4}, {1, 2, 3}};
+  std::vector<rating> const other{{0, 0, 5}, {0, 1, 4}, {1, 2, 3}, {1, 0, 4}, {2, 1, 3}};
+  for (std::string const end : {"\n", "\r\n", "\r"}) {
+    auto const lower =
+        read_ratings(folder.write("l.mtx", replaced(banner + "3 3 3\n1 1 5\n2 1 4\n3 2 3\n", "\n", end)));
+    EXPECT_EQ(list(lower), both);
+    EXPECT_NE(lower.taken.find("symmetric: entries beside the diagonal count both ways"), std::string::npos);
+  }
+  EXPECT_EQ(list(read_ratings(folder.write("u.mtx", banner + "3 3 3\n1 1 5\n1 2 4\n2 3 3\n"))), other);
+  EXPECT_EQ(list(read_ratings(folder.write("d.mtx", banner + "3 3 1\n2 2 5\n"))), (std::vector<rating>{{1, 1, 5}}));
+  expect_refused(banner + "3 3 2\n2 1 5\n1 3 4\n", "has entries on both sides of the diagonal");
+  expect_refused(banner + "3 4 1\n2 1 5\n", ":2: a symmetric matrix has as many rows as columns");
+  expect_refused(banner + "3 3 2\n2 1 5\n", "declares 2 entries, but holds 1");
+  auto const path = folder.write("s.mtx", banner + "3 3 2\n2 1 5\n3 1 5\n");
+  EXPECT_EQ(read_ratings(path, {.max_ratings = 4}).all.size(), 4U);
+  EXPECT_THROW(read_ratings(path, {.max_ratings = 3}), input_error);
+}
+
+TEST(rating_formats, matrices_without_one_value_an_entry_are_refused) {
+  std::string const banner = "%%MatrixMarket matrix ";
+  expect_refused(banner + "coordinate pattern general\n60 40 1\n1 1\n", ":1: a pattern has no values");
+  expect_refused(banner + "coordinate pattern symmetric\n60 60 1\n1 1\n", ":1: a pattern has no values");
+  expect_refused(banner + "coordinate complex general\n60 40 1\n1 1 1 0\n", ":1: complex values are not supported");
+  expect_refused(banner + "coordinate complex hermitian\n60 60 1\n1 1 1 0\n", ":1: complex values are not");
+  expect_refused(banner + "coordinate real skew-symmetric\n60 60 1\n2 1 1\n", ":1: skew-symmetric matrices are not");
+  expect_refused(banner + "array real general\n2 2\n1\n2\n3\n4\n", ":1: a dense matrix (`array`) is not read");
+  expect_refused(banner + "coordinate double general\n2 2 1\n1 1 1\n", ":1: expected `%%MatrixMarket");
+  expect_refused(banner + "coordinate real general\n% no size\n", ":2: the file ends where the line `ROWS");
+  expect_refused(banner + "coordinate real general\n2 x 1\n", ":2: the number of columns `x` is not a whole number");
 }
 
 }  // namespace

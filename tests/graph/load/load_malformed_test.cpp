@@ -109,7 +109,7 @@ std::vector<malformed> table() {
       {"vector.mtx", "%%MatrixMarket vector coordinate real general\n", 1, "expected `%%MatrixMarket matrix"},
       {"short banner.mtx", "%%MatrixMarket matrix coordinate real\n2 2 1\n1 1 1\n", 1, "expected `%%MatrixMarket"},
       {"array.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n", 1, "a dense matrix (`array`) is not read"},
-      {"complex.mtx", banner + "complex general\n1 1 1\n1 1 1 1\n", 1, "complex weights are not supported"},
+      {"complex.mtx", banner + "complex general\n1 1 1\n1 1 1 1\n", 1, "complex values are not supported"},
       {"hermitian.mtx", banner + "real hermitian\n1 1 1\n1 1 1\n", 1, "hermitian matrices are not supported"},
       {"skew.mtx", banner + "real skew-symmetric\n2 2 1\n2 1 1\n", 1, "skew-symmetric matrices are not supported"},
       {"field.mtx", banner + "double general\n1 1 1\n1 1 1\n", 1, "expected `%%MatrixMarket"},

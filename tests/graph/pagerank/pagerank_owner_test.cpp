@@ -70,6 +70,23 @@ TEST(pagerank_owner, names_and_edges_come_from_files) {
   EXPECT_TRUE(said[3].ends_with("  a")) << said[3];  // equal ranks by rising vertex
 }
 
+TEST(pagerank_owner, a_name_may_hold_anything_and_lines_end_as_they_do) {
+  test::test_folder const folder;
+  auto const graph = folder.write("g.el", "1 0\n2 0\n");
+  runtime side{on_threads()};
+  for (std::string const name : {"hub", "a, \"b\"; c", "# no comment", "1", "\"open", "  blanks  ", "", "\xc3\xbc"}) {
+    for (std::string const end : {"\n", "\r\n", "\r"}) {
+      for (std::string const mark : {"", "\xef\xbb\xbf"}) {
+        auto const names = folder.write("names", mark + name + end + "one" + end + "two" + end);
+        auto const star = owner({{"graph", graph}, {"names", names}, {"top", "1"}});
+        star->prepare(executor_of(side));
+        EXPECT_GT(test::run_in_bubbles(side, star->describe(), 300us), 0U);
+        EXPECT_TRUE(star->write().back().ends_with("  " + name)) << name << star->write().back();
+      }
+    }
+  }
+}
+
 TEST(pagerank_owner, refuses_names_that_it_cannot_use_before_the_work) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
@@ -80,6 +97,11 @@ TEST(pagerank_owner, refuses_names_that_it_cannot_use_before_the_work) {
   auto const names = folder.write("names", "zero\none\n");
   EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", names}}).find("holds 2 names, but the graph has 3"),
             std::string::npos);
+  for (std::string const more : {"name\nzero\none\ntwo\n", "zero\none\ntwo\n\n", "zero\r\none\r\ntwo\r\nthree",
+                                 "zero\rone\rtwo\rthree\r", "zero\none\ntwo\n#\n"}) {
+    auto const message = refusal<input_error>({{"graph", graph}, {"names", folder.write("more", more)}});
+    EXPECT_NE(message.find("more:4: is a name too many: the graph has 3 vertices"), std::string::npos) << message;
+  }
 }
 
 TEST(pagerank_owner, the_environment_names_the_folder_of_the_shipped_graph) {

@@ -53,6 +53,14 @@ TEST(find_dialect, takes_the_delimiter_that_gives_most_numbers) {
   EXPECT_EQ(delimiter("1::2::3\n4::5::6\n"), "::");
   EXPECT_EQ(delimiter("x,1,\"a;b;c\"\ny,2,\"d;e;f\"\n"), ",");
   EXPECT_EQ(delimiter("7\n8\n"), ",");
+  EXPECT_EQ(delimiter("7\t\n8\n"), ",") << "no two fields";
+  EXPECT_EQ(delimiter("7;\n8;\n"), ",");
+  for (std::string const sign : {",", ";", "\t", "|"}) {  // and numbers within text
+    EXPECT_EQ(delimiter("1" + sign + "room 5 of 9" + sign + "3\n4" + sign + "room 6 of 9" + sign + "7\n"), sign);
+    EXPECT_EQ(delimiter("a" + sign + "the 5 th\nb" + sign + "6\n"), sign);
+  }
+  EXPECT_EQ(delimiter("name a b\nx 1 2\ny 3 4\n"), " ");
+  EXPECT_EQ(delimiter("a b c\n1 2 3,5\n4 5 6,5\n"), " ");
 }
 
 TEST(find_column, goes_by_name_and_then_by_number) {

@@ -141,6 +141,14 @@ TEST_F(saved_in_bubbles, are_saved_while_they_run) {
   EXPECT_TRUE(one.log().empty());
 }
 
+TEST_F(saved_in_bubbles, have_the_notes_on_their_inputs_after_their_results) {
+  life one{folder_, "sssp:grid=4", 1h};
+  EXPECT_EQ(one.run_to_its_end().state, job_state::finished);
+  std::string const& lines = one.hosted().result();
+  EXPECT_TRUE(lines.starts_with("from vertex 0: ")) << lines;
+  EXPECT_TRUE(lines.ends_with("\nno weights: drawn, whole numbers from 1 to 255 (weight_seed=1)\n")) << lines;
+}
+
 TEST_F(saved_in_bubbles, that_have_finished_are_not_done_again) {
   {
     life first{folder_, long_task, 1h};

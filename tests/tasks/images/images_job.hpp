@@ -46,7 +46,7 @@ class images_job : public testing::Test {
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*executor_);
     EXPECT_TRUE(run_to_end(job, *executor_).finished);
-    return job.write();
+    return write_result(job);
   }
   image result(std::string const& name) const { return decode((folder_ / "out" / name).string()); }
   template <class Error>

@@ -14,6 +14,7 @@
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/checkpoint_file.hpp>
 #include <lull/host/solo/solo_run.hpp>
 #include <lull/tasks/mlp/mlp_file.hpp>
 #include <lull/tasks/mlp/mlp_owner.hpp>
@@ -77,7 +78,7 @@ class mlp : public testing::Test {
   std::vector<std::string> run(task_owner& job) {
     job.prepare(*executor_);
     EXPECT_TRUE(run_to_end(job, *executor_).finished);
-    return job.write();
+    return write_result(job);
   }
   std::string file(char const* name) const { return (folder_ / name).string(); }
   std::string text(char const* name) const { return read_file(folder_ / name, 1 << 24); }
@@ -261,14 +262,16 @@ TEST_F(mlp, learns_from_columns_of_any_scale_and_keeps_the_scales) {
   EXPECT_GE(accuracy({{"data", file("scales.csv")}, {"model", file("m.safetensors")}}), 0.95);
   EXPECT_LT(accuracy({{"data", file("scales.csv")}, {"scale", "all"}}), 0.9);
   mlp_file const model = read_mlp(file("m.safetensors"));
-  EXPECT_EQ(model.class_names, (std::vector<std::string>{"ant", "bee", "cat"}));
+  EXPECT_EQ(model.names.classes, (std::vector<std::string>{"ant", "bee", "cat"}));
   EXPECT_EQ(model.columns.shift.size(), 2U);
 
-  write_file(folder_ / "some.csv", "size,weight\n920,0.0001\n930,0.0012\n940,0.0022\n");
+  write_file(folder_ / "some.csv", "weight,size\n0.0001,920\n0.0012,930\n0.0022,940\n");
   auto const question =
       owner(ask_, {{"model", file("m.safetensors")}, {"data", file("some.csv")}, {"out", file("a.tsv")}});
   auto const said = run(*question);
-  EXPECT_EQ(said.back(), "data: separated by commas, names in the first line; 2 numbers a row, no label");
+  EXPECT_EQ(
+      said.back(),
+      "data: separated by commas, names in the first line; 2 numbers a row, no label; numbers by the model's names");
   std::string const answers = text("a.tsv");
   EXPECT_EQ(answers.substr(0, 6), "0\tant\t");
   EXPECT_NE(answers.find("1\tbee\t"), std::string::npos) << answers;
@@ -303,6 +306,35 @@ TEST_F(mlp, columns_of_their_own_scales_have_a_state_of_their_own) {
   std::size_t const plain = arrays_of({});
   EXPECT_EQ(arrays_of({{"data", file("scales.csv")}, {"scale", "all"}}), plain);
   EXPECT_EQ(arrays_of({{"data", file("scales.csv")}}), plain + 1);
+}
+
+/// Before columns had scales of their own, a checkpoint of such a table had one array fewer.
+TEST_F(mlp, an_older_checkpoint_of_a_table_is_refused_with_what_to_do) {
+  write_file(folder_ / "scales.csv", table_of_scales(false));
+  auto const description_of = [&](given more) {
+    more.insert(more.end(), {{"data", file("scales.csv")}, {"hidden", "8"}, {"epochs", "30"}});
+    auto const job = owner(train_, more);
+    job->prepare(*executor_);
+    checkpoint_description made{"mlp", "mlp:epochs=30,hidden=8", "0123abcd", 1, {}};
+    for (task_array const& each : job->arrays()) made.arrays.push_back(each.array);
+    return made;
+  };
+  std::vector<std::byte> buffer(1 << 16);
+  std::uint64_t const cursor = 0;
+  auto const path = folder_ / "mlp.safetensors";
+  write_checkpoint(
+      path, description_of({{"scale", "all"}}), {&cursor, 1},
+      [](std::size_t, std::uint64_t, std::span<std::byte> piece) { std::ranges::fill(piece, std::byte{0}); }, buffer);
+  try {
+    read_checkpoint(
+        path, description_of({}), [](std::size_t, std::uint64_t, std::span<std::byte const>) {}, buffer);
+    ADD_FAILURE() << "read";
+  } catch (input_error const& refused) {
+    std::string const said = refused.what();
+    EXPECT_NE(said.find("lacks the array scaled_columns"), std::string::npos) << said;
+    EXPECT_NE(said.find("written by another version of the task"), std::string::npos) << said;
+    EXPECT_NE(said.find("remove the file, or name another folder for checkpoints, to start again"), std::string::npos);
+  }
 }
 
 TEST_F(mlp, models_of_other_programs_answer_too) {
