@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bubbles in captured graphs under a bound on slowdown: a replay asks no host, and its side work is withheld all the
-// same.
+// Steps with bubbles in captured graphs: under a bound on slowdown, where a replay asks no host and its side work is
+// withheld all the same; and with bubbles of the stream between replays.
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -65,6 +65,30 @@ TEST(captured_steps, that_are_withheld_have_no_side_work) {
   bool runs = false;
   for (int replay = 0; replay < 100 && !runs; ++replay) runs = ran_in_a_replay();
   EXPECT_TRUE(runs);
+  work.cancel();
+  EXPECT_TRUE(work.wait(60s));
+}
+
+TEST(captured_steps, with_bubbles_of_the_stream_between_them_report_all) {
+  threads_stream trainer;
+  runtime side{{.executor = {.kind = executor_kind::threads, .processors = 2}, .tasks = {type_of<probe_task>()}}};
+  probe_arrays arrays{{1U << 24}};  // more than these bubbles need
+  job work = side.submit(arrays.task());
+  auto const step = [&] {
+    bubble const idle{side, &trainer, site{"wait"}};
+    trainer.enqueue([] { std::this_thread::sleep_for(400us); });
+  };
+  trainer.begin_capture();
+  for (int each = 0; each < 3; ++each) step();
+  threads_graph const graph = trainer.end_capture();
+  for (int turn = 0; turn < 50; ++turn) {
+    trainer.launch(graph);
+    step();
+    trainer.synchronize();
+  }
+  std::size_t found = 0;
+  EXPECT_TRUE(within_time([&] { return (found += side.take_bubbles().size()) >= 199; })) << found << " of 200 bubbles";
+  EXPECT_EQ(side.counts()[counted::dropped], 0U);
   work.cancel();
   EXPECT_TRUE(work.wait(60s));
 }

@@ -284,25 +284,6 @@ TEST_F(captured, without_a_task_type_the_graph_holds_nothing_of_ours) {
   EXPECT_EQ(capture(off, 0us).size(), 3U);
 }
 
-TEST_F(captured, bubbles_of_a_graph_and_of_its_stream_in_turns_are_all_reported) {
-  auto const side = make();
-  probe_arrays arrays{{1U << 24}};  // more than 200 bubbles need
-  job task = side->submit(arrays.task());
-  threads_graph const graph = capture(*side, 400us);
-  for (int turn = 0; turn < 50; ++turn) {
-    trainer.launch(graph);
-    {
-      bubble const idle{*side, &trainer, site{"step0"}};
-      trainer.enqueue([] { std::this_thread::sleep_for(400us); });
-    }
-    trainer.synchronize();
-  }
-  std::size_t found = 0;
-  EXPECT_TRUE(within_time([&] { return (found += side->take_bubbles().size()) >= 199; })) << found << " of 200 bubbles";
-  EXPECT_EQ(side->counts()[counted::dropped], 0U);
-  task.cancel();
-}
-
 TEST_F(captured, observed_replays_are_counted_and_run_nothing) {
   auto const side = make(runtime_mode::observe);
   probe_arrays arrays{{100}};
