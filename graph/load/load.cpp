@@ -187,20 +187,32 @@ edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
   return supply;
 }
 
-/// What the text is, by the file's name and the first block of the text.
+/// What KONECT's first line says that a reader of edges drops; empty: nothing.
+std::string konect_note(std::string_view start, load_options const& options) {
+  bool const one_way = options.lists == list_edges::one_way && options.symmetric == symmetric_entries::both_ways;
+  switch (konect_kind(start)) {
+    case konect_edges::undirected:
+      return one_way ? "that edges have no direction (`sym`), but each is taken one way: undirected=yes takes both"
+                     : "";
+    case konect_edges::bipartite:
+      return "that each column counts vertices of its own (`bip`), but a number is taken as one vertex in both";
+    default:
+      return "";
+  }
+}
+
+/// What the text is, by the file's name and the text's beginning.
 text_format format_of(std::string const& path, text_source& source, load_options const& options,
                       std::vector<std::string>& notes) {
-  text_block start;
-  if (!source.next(start)) start.size = 0;
-  source.unread(start.text());
-  text_format made = format_of_text(format_of_name(path), start.text());
+  source.take_line_ends();
+  std::string_view start = source.peek(text_block_bytes - 1);
+  if (auto const end = start.rfind('\n'); start.size() == text_block_bytes - 1 && end != start.npos)
+    start = start.substr(0, end + 1);  // whole lines
+  text_format made = format_of_text(format_of_name(path), start);
   if (!made.taken.empty()) notes.push_back(path + " is read as " + made.taken);
-  bool const list = made.format == graph_format::edge_list || made.format == graph_format::weighted_edge_list;
-  if (list && is_konect_undirected(start.text()) && options.lists == list_edges::one_way &&
-      options.symmetric == symmetric_entries::both_ways)
-    notes.push_back(path +
-                    " says on its first line that edges have no direction (`sym`), but each is taken one way: "
-                    "undirected=yes takes both");
+  if (made.format != graph_format::edge_list && made.format != graph_format::weighted_edge_list) return made;
+  if (auto const note = konect_note(start, options); !note.empty())
+    notes.push_back(path + " says on its first line " + note);
   return made;
 }
 

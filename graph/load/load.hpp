@@ -53,7 +53,8 @@ struct loaded_graph {
 ///   .el     edge list: `source target` a line, ids from 0, vertices = highest id + 1; `#` or `%` begins a comment
 ///           line; a comma or a semicolon may separate, if one does in the first edge
 ///   .wel    the same with a third column, the weight
-///   .mtx    Matrix Market, `matrix coordinate pattern|real|integer|unsigned-integer general|symmetric`, square: entry
+///   .mtx    Matrix Market (its banner in either case), `matrix coordinate pattern|real|integer|unsigned-integer
+///   general|symmetric`, square: entry
 ///           (i, j) is the edge i → j; a symmetric one holds one triangle, the lower or the upper, and each entry off
 ///           the diagonal also gives j → i, unless `symmetric` says once
 ///   .gr     DIMACS shortest path: `c` comments, `p sp VERTICES ARCS`, `a SOURCE TARGET WEIGHT`, ids from 1
@@ -61,8 +62,8 @@ struct loaded_graph {
 ///           format says with a weight after each, and sizes and weights of vertices before, which are left out; `%`
 ///           comments
 /// Any other name: by its first line, Matrix Market, DIMACS or an edge list, of two columns or three; a note says
-/// which. Blanks and tabs separate; lines end in LF or CRLF, the last one may lack its end. Duplicates and self-loops
-/// stay. A weight that is too small for a float is 0.
+/// which. Blanks and tabs separate; lines end in LF, CRLF or CR, the last one may lack its end. A byte order mark may
+/// come first. Duplicates and self-loops stay. A weight that is too small for a float is 0.
 ///
 /// The file is read once, front to back, in blocks that threads parse side by side: what another process does to it
 /// meanwhile can change what is read, but never makes a pass disagree with an earlier one (as in two passes over a

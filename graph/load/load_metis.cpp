@@ -20,14 +20,14 @@ class metis_reader {
 
   metis_edges read(text_source& source) {
     text_block text;
-    text.bytes.resize(max_row_bytes + text_block_bytes);
+    text.max_bytes = max_row_bytes + text_block_bytes;
     while (source.next(text)) {
       for (std::string_view left = text.text(); !left.empty();) {
         std::string_view const line = left.substr(0, left.find('\n'));
         left.remove_prefix(line.size() + 1);
         ++line_;
         if (line.size() > max_row_bytes) refuse("a line of more than " + std::to_string(max_row_bytes) + " bytes");
-        if (!line.starts_with('%')) add_row(line);
+        if (!line.substr(std::min(line.find_first_not_of(" \t"), line.size())).starts_with('%')) add_row(line);
       }
     }
     check();
