@@ -33,7 +33,7 @@ std::string file_of(std::string_view input, std::string const& suffix);
 
 /// What graphs, ratings and rows may take: a few bytes may ask for gigabytes, and the reader must refuse before it
 /// allocates. It is small, because a graph of millions of vertices and one edge takes long.
-inline constexpr std::uint64_t max_machine_bytes = 8UL << 20;
+inline constexpr std::uint64_t max_machine_bytes = 1UL << 20;
 
 // A function for each reader, in the file of its kind.
 void read_dimacs(std::string_view input);
