@@ -33,12 +33,12 @@ std::uint64_t graph_bytes(graph_header const& header, std::uint64_t vertices, st
   return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.stores_weights() ? 18 : 10);
 }
 
-/// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages.
+/// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages. The end of a
+/// text, or a small one, has a room of its own size.
 struct edge_room {
-  static constexpr std::size_t edges_at_once = max_edges(text_block_bytes);
-  static constexpr std::size_t size = 8 * edges_at_once;
-
-  explicit edge_room(bool weighted) : edges(size), weights(weighted ? size : 0) {}
+  edge_room(std::size_t text_bytes, bool weighted)
+      : edges(max_edges(text_bytes < text_block_bytes / 2 ? text_bytes : 8 * text_block_bytes)),
+        weights(weighted ? edges.size() : 0) {}
 
   host_array<edge> edges;
   host_array<float> weights;
@@ -78,8 +78,8 @@ class body_reader {
     text_block text;
     std::shared_ptr<edge_room> room;
     while (auto* const piece = take(text)) {
-      if (!room || room->filled + edge_room::edges_at_once > edge_room::size)
-        room = std::make_shared<edge_room>(grammar_.stores_weights());
+      if (!room || room->filled + max_edges(text.size) > room->edges.size())
+        room = std::make_shared<edge_room>(text.size, grammar_.stores_weights());
       piece->room = room;
       piece->first = room->filled;
       auto parsed = parse_lines(grammar_, text.text(), room->edges.data() + room->filled,
