@@ -5,9 +5,14 @@
 
 namespace lull::detail {
 
-/// Returns the orientation in a PNG's eXIf chunk, as `exif_orientation` does. libpng tells of a chunk after the pixels
-/// only after the pixels, but their shape depends on it: so this goes from chunk to chunk and reads no pixels. Checks
-/// no sums, which libpng does. Throws input_error for a file of more chunks than max_png_chunks.
-unsigned png_orientation(image_file& file);
+struct png_chunks {
+  unsigned orientation = 1;  // as `exif_orientation` finds it in eXIf
+  bool animated = false;     // there is more than one frame; before the pixels of the first
+};
+
+/// Goes from chunk to chunk of a PNG and reads no pixels: libpng tells of a chunk after the pixels only after the
+/// pixels, but their shape depends on it, and it knows no animations. Checks no sums, which libpng does. Throws
+/// input_error for a file of more chunks than max_png_chunks.
+png_chunks find_png_chunks(image_file& file);
 
 }  // namespace lull::detail
