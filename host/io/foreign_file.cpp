@@ -25,10 +25,14 @@ constexpr mark packings[] = {{"BZh"sv, "bzip2"},
                              {"\x1f\x9d"sv, "compress"},
                              {"Rar!\x1a\x07"sv, "rar"}};
 
-constexpr mark tables[] = {{"\x93NUMPY"sv, "NumPy"},           {"\x89HDF\r\n\x1a\n"sv, "HDF5"},
-                           {"PAR1\x15"sv, "Parquet"},          {"ARROW1\0\0"sv, "Arrow"},
-                           {"SQLite format 3\0"sv, "SQLite"},  {"MATLAB 5.0 MAT-file"sv, "MATLAB"},
-                           {"\xd0\xcf\x11\xe0"sv, "MS Office"}, {"%PDF-"sv, "PDF"}};
+constexpr mark tables[] = {{"\x93NUMPY"sv, "NumPy"},
+                           {"\x89HDF\r\n\x1a\n"sv, "HDF5"},
+                           {"PAR1\x15"sv, "Parquet"},
+                           {"ARROW1\0\0"sv, "Arrow"},
+                           {"SQLite format 3\0"sv, "SQLite"},
+                           {"MATLAB 5.0 MAT-file"sv, "MATLAB"},
+                           {"\xd0\xcf\x11\xe0"sv, "MS Office"},
+                           {"%PDF-"sv, "PDF"}};
 
 constexpr mark archives[] = {{"ustar"sv, "tar", 257}};
 constexpr std::string_view pointer = "version https://git-lfs.github.com/spec/";
@@ -51,15 +55,21 @@ bool begins(std::string_view text, std::string_view small) {
 
 }  // namespace
 
-std::string foreign_file_fault(std::string_view beginning) {
-  using namespace std::string_literals;
-  if (auto const* const name = name_in(packings, beginning)) return "is packed with "s + name + ": unpack it, or use gzip";
-  if (auto const* const name = name_in(tables, beginning)) return "is a file of "s + name + ": save it as text";
-  if (auto const* const name = name_in(archives, beginning))
-    return "is a "s + name + " archive: unpack it, and give one of its files";
+std::string download_fault(std::string_view beginning) {
   if (beginning.starts_with(pointer)) return "is a pointer of Git LFS, not the file itself: git lfs pull fetches that";
   if (begins(beginning, "<!doctype html") || begins(beginning, "<html"))
     return "is a web page, as a failed download leaves: fetch the file again";
+  return {};
+}
+
+std::string foreign_file_fault(std::string_view beginning) {
+  using namespace std::string_literals;
+  if (auto const* const name = name_in(packings, beginning))
+    return "is packed with "s + name + ": unpack it, or use gzip";
+  if (auto const* const name = name_in(tables, beginning)) return "is a file of "s + name + ": save it as text";
+  if (auto const* const name = name_in(archives, beginning))
+    return "is a "s + name + " archive: unpack it, and give one of its files";
+  if (auto fault = download_fault(beginning); !fault.empty()) return fault;
   if (begins(beginning, "<?xml")) return "is XML: save it as text in lines";
   return {};
 }

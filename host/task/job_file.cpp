@@ -30,7 +30,13 @@ class job_file_reader {
       : file_(file), known_(known), of_library_(of_library) {}
 
   std::vector<task_request> read(std::string_view text) {
-    if (auto const fault = encoding_fault(text); !fault.empty()) fail(0, fault);
+    for (auto const& fault : {encoding_fault(text), download_fault(text)}) {
+      if (!fault.empty()) fail(0, fault);
+    }
+    // The library takes a zero byte for the end, and what follows would be ignored.
+    if (auto const zero = text.find('\0'); zero != text.npos)
+      fail(1 + static_cast<std::uint64_t>(std::count(text.begin(), text.begin() + zero, '\n')),
+           "holds a zero byte: this is not a text file");
     auto const counted = text | std::views::transform([this](char c) {
                            if (c == '\n') ++line_;
                            return c;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <lull/host/error.hpp>
 #include <lull/host/task/options.hpp>
@@ -74,8 +75,7 @@ TEST(job_file, messages_hold_no_bytes_of_other_encodings) {
   using namespace std::string_literals;
   for (std::string const& text : {"\xff\xfe{\0}\0"s, "\xfe\xff\0{\0}"s, "\0\0\xfe\xff"s})
     EXPECT_EQ(json_message(text), "job.json: is text in UTF-16 or UTF-32: save it as UTF-8");
-  for (std::string const& text :
-       {R"({"task": "caf)"s + "\xe9\"}", "\xff"s, "{\x1b[31m"s, "\x1f\x8b\b\0"s, "{\"\x80"s}) {
+  for (std::string const& text : {R"({"task": "caf)"s + "\xe9\"}", "\xff"s, "{\x1b[31m"s, "\x1f\x8b\b"s, "{\"\x80"s}) {
     std::string const message = json_message(text);
     EXPECT_TRUE(message.starts_with("job.json:1: is not JSON: ")) << message;
     EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char byte) { return byte >= ' ' && byte <= '~'; }))
@@ -84,6 +84,20 @@ TEST(job_file, messages_hold_no_bytes_of_other_encodings) {
   }
   EXPECT_EQ(json_message(R"({"task": "spin", "options": {"steps": 1e400}})"),
             "job.json:1: is not JSON: number overflow parsing '1e400'");
+}
+
+TEST(job_file, nothing_after_a_zero_byte_is_ignored) {
+  using namespace std::string_literals;
+  std::string const spin = R"({"task": "spin"})";
+  std::pair<std::string, std::string> const all[] = {{spin + "\0"s, "1"},
+                                                     {spin + "\n\0garbage"s, "2"},
+                                                     {"\0"s + spin, "1"},
+                                                     {spin + "\n\n\0"s + spin, "3"},
+                                                     {"{\"task\": \"sp\0in\"}"s, "1"},
+                                                     {"\0"s, "1"}};
+  for (auto const& [text, line] : all)
+    EXPECT_EQ(json_message(text), "job.json:" + line + ": holds a zero byte: this is not a text file") << text;
+  EXPECT_NE(json_message("<!doctype html>").find("is a web page"), std::string::npos);
 }
 
 TEST(job_file, says_what_to_write_in_place_of_true_and_null) {
