@@ -173,6 +173,21 @@ pieces_found count(std::string const& path, graph_header const& header, std::uin
   return found;
 }
 
+/// Says that the first line of a list may be no edge, but the number of vertices and of edges: so many edges follow,
+/// and no other id is larger.
+std::string size_line_note(std::deque<piece> const& pieces, std::uint64_t entries, std::uint64_t vertices,
+                           bool weighted) {
+  auto const found =
+      std::find_if(pieces.begin(), pieces.end(), [](piece const& each) { return each.parsed.edges != 0; });
+  auto const [source, target] = found->room->edges[found->first];
+  std::uint64_t const follow = entries - 1;
+  bool const counts =
+      target == follow || (weighted && found->room->weights[found->first] == static_cast<float>(follow));
+  if (entries < 3 || source < 2 || !counts || std::max(source, target) + std::uint64_t{1} < vertices) return {};
+  return ": its first edge, from " + std::to_string(source) + " to " + std::to_string(target) +
+         ", may be the number of vertices and of edges: if so, begin that line with #";
+}
+
 /// Gives the edges of each piece once.
 edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
   edge_supply supply{.weighted = weighted};
@@ -258,6 +273,10 @@ loaded_graph load(std::string const& path, load_options const& options) {
   pieces_found const found = count(path, header, max_entries, pieces, vertices);
   note_rounded(path, found.rounded_weights, found.rounded, made);
   memory.require(graph_bytes(header, vertices, found.entries));
+  if (!header.declares) {
+    auto const note = size_line_note(pieces, found.entries, vertices, header.grammar.stores_weights());
+    if (!note.empty()) made.notes.push_back(path + note);
+  }
   made.graph = make_csr(supply_of(pieces, header.grammar.stores_weights()), static_cast<std::uint32_t>(vertices),
                         header.mirrored, threads);
   return made;

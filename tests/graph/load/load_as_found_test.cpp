@@ -169,6 +169,26 @@ TEST(load_as_found, two_sets_of_vertices_are_told) {
     EXPECT_TRUE(read("out.el", first + "1 1\n2 1\n").notes.empty()) << first;
 }
 
+TEST(load_as_found, a_first_line_that_may_count_is_told) {
+  auto const told = [](std::string const& name, std::string const& text) {
+    auto const notes = read(name, text).notes;
+    return !notes.empty() && notes.back().find("may be the number of vertices and of edges") != std::string::npos;
+  };
+  EXPECT_TRUE(told("a.el", "3 2\n0 1\n1 2\n"));
+  EXPECT_TRUE(told("a.el", "# x\n\n3,4\n0,1\n1,2\n2,0\n2,1\n"));
+  EXPECT_TRUE(told("a.txt", "3 3\n1 2\n2 3\n3 1\n"));
+  EXPECT_TRUE(told("a.wel", "3 3 2\n0 1 5\n1 2 6\n"));
+  EXPECT_TRUE(told("a.wel", "3 2 0\n0 1 5\n1 2 6\n"));
+  EXPECT_TRUE(told("a.el.gz", gzip("3 2\n0 1\n1 2\n")));
+  EXPECT_FALSE(told("a.el", "0 1\n1 2\n")) << "too short to tell";
+  EXPECT_FALSE(told("a.el", "3 1\n0 1\n1 2\n"));
+  EXPECT_FALSE(told("a.el", "3 2\n0 1\n1 4\n")) << "another vertex is larger";
+  EXPECT_FALSE(told("a.el", "0 2\n2 1\n1 0\n")) << "no graph has 0 vertices";
+  EXPECT_FALSE(told("a.el", "# 3 2\n0 1\n1 2\n3 1\n"));
+  EXPECT_FALSE(told("a.mtx", matrix + "pattern general\n3 3 3\n3 2\n1 2\n2 3\n"));
+  EXPECT_EQ(read("a.el", "3 2\n0 1\n1 2\n").graph.edges(), 3U) << "it is read as an edge";
+}
+
 TEST(load_as_found, what_holds_no_graph_is_named) {
   std::string tar = "A/A.mtx" + std::string(250, '\0') + "ustar" + std::string(300, '\0');
   for (std::string const name : {"a.el", "a.mtx", "a.gr", "a.graph", "a.tar.gz"}) {
