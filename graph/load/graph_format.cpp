@@ -69,6 +69,7 @@ text_format format_of_text(std::optional<graph_format> by_name, std::string_view
   auto const blanks = split_words(line);
   if (!blanks.empty() && (blanks[0] == "c" || blanks[0] == "p"))
     return {graph_format::dimacs, ' ', "DIMACS shortest path, by its first line"};
+  if (auto const fault = networkx_fault(line); !fault.empty()) throw text_error(fault);
   if (words.size() != 2 && words.size() != 3)
     throw text_error(
         "neither its name nor its content tells a graph format: an edge list has 2 or 3 columns, but its "

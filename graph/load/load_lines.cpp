@@ -58,6 +58,7 @@ std::optional<std::string> diagnose(line_grammar const& grammar, std::string_vie
     if (words[0] != "a") return "expected a line `a SOURCE TARGET WEIGHT`, got " + quote(line);
     words.erase(words.begin());
   }
+  if (auto fault = networkx_fault(line); !fault.empty()) return fault;
   bool const weighted = grammar.weights != weight_column::none;
   std::size_t const columns = weighted ? 3 : 2;
   if (words.size() != columns)
@@ -244,6 +245,13 @@ std::vector<std::string_view> split_words(std::string_view line, char separator)
     if (line.empty() && more && separator != ' ') words.emplace_back();  // after the last separator
   }
   return words;
+}
+
+std::string networkx_fault(std::string_view line) {
+  auto const words = split_words(line);
+  if (words.size() < 3 || !words[2].starts_with('{')) return {};
+  return "`{` after the edge, as networkx writes its data: write the list with data=False, or by "
+         "write_weighted_edgelist";
 }
 
 bool is_comment(std::vector<std::string_view> const& words, std::string_view comments) {

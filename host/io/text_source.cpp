@@ -165,6 +165,7 @@ std::size_t text_source::read(char* to, std::size_t bytes) {
   for (auto const& fault : {encoding_fault(text), foreign_file_fault(text.substr(0, foreign_beginning))}) {
     if (!fault.empty()) throw text_error(fault);
   }
+  if (inflater_ && text.starts_with(gzip_mark)) throw text_error("is packed with gzip twice: unpack it once");
   auto const rest = without_byte_order_mark(text);
   if (rest.size() == got) return got;
   std::memmove(to, rest.data(), rest.size());

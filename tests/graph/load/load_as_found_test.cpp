@@ -169,6 +169,20 @@ TEST(load_as_found, two_sets_of_vertices_are_told) {
     EXPECT_TRUE(read("out.el", first + "1 1\n2 1\n").notes.empty()) << first;
 }
 
+TEST(load_as_found, data_of_networkx_is_named) {
+  std::string const says =
+      "`{` after the edge, as networkx writes its data: write the list with data=False, or by "
+      "write_weighted_edgelist";
+  EXPECT_EQ(refusal("a.el", "0 1 {}\n1 2 {}\n"), "a.el:1: " + says);
+  EXPECT_EQ(refusal("a.wel", "0 1 2\n1 2 {}\n"), "a.wel:2: " + says);
+  EXPECT_EQ(refusal("a.wel", "0 1 {'weight': 3.0, 'colour': 'red'}\n"), "a.wel:1: " + says);
+  for (std::string const data : {"{}", "{'weight': 3.0}", "{\"a\": 1}"})
+    EXPECT_EQ(refusal("a.edgelist", "# by networkx\n0 1 " + data + "\n"), "a.edgelist: " + says) << data;
+  EXPECT_EQ(refusal("a.wel", "0 1 x{\n", {}),
+            "a.wel:1: the edge from 0 to 1: the weight `x{` is not a finite number that "
+            "fits a float");
+}
+
 TEST(load_as_found, a_first_line_that_may_count_is_told) {
   auto const told = [](std::string const& name, std::string const& text) {
     auto const notes = read(name, text).notes;

@@ -93,6 +93,8 @@ TEST(text_source, calls_other_bytes_after_gzip_data_garbage) {
 TEST(text_source, names_what_holds_no_text) {
   for (std::string const& bytes : {std::string{"BZh91AY&SY"}, std::string{"PK\3\4"}, std::string{"\x1f\x9d\x90"}})
     EXPECT_EQ(text_of("a.gz", bytes), foreign_file_fault(bytes));
+  for (std::string const& bytes : {gzip("1 2\n"), gzip(""), gzip("1 2\n") + "garbage", std::string{"\x1f\x8b"}})
+    EXPECT_EQ(text_of("a.gz", gzip(bytes)), "is packed with gzip twice: unpack it once");
   std::string const page = "<!doctype html>\n";
   for (std::string const& bytes : {page, gzip(page), gzip("") + gzip(page)})
     EXPECT_EQ(text_of("a.csv", bytes), foreign_file_fault(page));
