@@ -73,9 +73,10 @@ struct loaded_graph {
 ///
 /// Throws input_error with file and line: anything else than the above in a line, a NUL byte, a line over 64 KiB
 /// (METIS: 16 MiB), an id that is no vertex, a weight that `weights` does not allow, entries in both triangles of a
-/// symmetric matrix, other counts than declared, damaged or truncated gzip data, a limit exceeded, a file without
-/// edges. limit_error where memory does not suffice: before reading, where the header or the file's size and samples of
-/// its text tell, or else as soon as the edges that were read tell. Nothing is left half-made.
+/// symmetric matrix, an edge that one vertex of METIS alone lists, other counts than declared, damaged or truncated
+/// gzip data, a limit exceeded, a file without edges. limit_error where memory does not suffice: before reading, where
+/// the header or the file's size and samples of its text tell, or else as soon as the edges that were read tell.
+/// Nothing is left half-made.
 ///
 /// Sources: GAP benchmark suite (Beamer, Asanović, Patterson 2015) for .el and .wel; Boisvert, Pozo, Remington, "The
 /// Matrix Market exchange formats", NISTIR 5935, 1996; 9th DIMACS implementation challenge, shortest paths, 2006;

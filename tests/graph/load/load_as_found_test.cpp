@@ -245,6 +245,19 @@ TEST(load_as_found, metis) {
   EXPECT_EQ(read("star.graph", star).graph.edges(), 200'000U);
 }
 
+TEST(load_as_found, edges_of_metis_are_listed_by_both_vertices) {
+  std::string const says =
+      "a.graph: lists an edge by one of its vertices alone, but METIS lists each by both: edges of "
+      "one direction are for an edge list (.el)";
+  EXPECT_EQ(refusal("a.graph", "3 1\n2 3\n\n\n"), says) << "two edges of one way make one of both by their number";
+  EXPECT_EQ(refusal("a.graph", "3 1\n2\n3\n\n"), says);
+  EXPECT_EQ(refusal("a.graph", "2 1\n2 2\n\n"), says);
+  EXPECT_EQ(refusal("a.graph", "4 2\n2\n3\n4\n1\n"), says) << "a circle";
+  EXPECT_EQ(refusal("a.graph", "4 2 1\n2 5\n1 5 3 5\n4 5\n\n"), says);
+  EXPECT_EQ(refusal("a.graph", "2 1\n1\n2\n"), "") << "loops are listed once";
+  EXPECT_EQ(refusal("a.graph", "2 2\n2 2\n1 1\n"), "") << "twice, by both";
+}
+
 TEST(load_as_found, weights_that_nobody_needs) {
   load_options const skip{.weights = file_weights::skipped};
   for (std::string const weight : {"nan", "1e39", "1e-50", "-inf", "1e999999", "100000001", "-7", "+.5e-400"}) {
