@@ -24,7 +24,7 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 
 /// The first line of an edge list that is neither blank nor a comment; empty: there is none.
 std::string_view first_edge(std::string_view text) {
-  for (; !text.empty(); text.remove_prefix(first_line(text).size() + 1)) {
+  for (; !text.empty(); text.remove_prefix(std::min(first_line(text).size() + 1, text.size()))) {
     std::string_view const line = first_line(text);
     if (!is_comment(split_words(line), line_grammar{}.comments)) return line;
   }
@@ -57,7 +57,8 @@ std::optional<graph_format> format_of_name(std::string_view path) {
 text_format format_of_text(std::optional<graph_format> by_name, std::string_view start) {
   bool const list = by_name == graph_format::edge_list || by_name == graph_format::weighted_edge_list;
   if (by_name && !list) return {*by_name};
-  if (begins(start, "%%matrixmarket")) return {graph_format::matrix_market, ' ', "Matrix Market, by its first line"};
+  if (begins(start, "%%matrixmarket") || begins(start, "%matrixmarket"))
+    return {graph_format::matrix_market, ' ', "Matrix Market, by its first line"};
   std::string_view const line = first_edge(start);
   char const separator = separator_of(line);
   if (by_name) return {*by_name, separator};
@@ -68,6 +69,7 @@ text_format format_of_text(std::optional<graph_format> by_name, std::string_view
   auto const blanks = split_words(line);
   if (!blanks.empty() && (blanks[0] == "c" || blanks[0] == "p"))
     return {graph_format::dimacs, ' ', "DIMACS shortest path, by its first line"};
+  if (auto const fault = networkx_fault(line); !fault.empty()) throw text_error(fault);
   if (words.size() != 2 && words.size() != 3)
     throw text_error(
         "neither its name nor its content tells a graph format: an edge list has 2 or 3 columns, but its "
@@ -79,9 +81,11 @@ text_format format_of_text(std::optional<graph_format> by_name, std::string_view
               (separator == ' ' ? ", blanks between them" : std::string{", `"} + separator + "` between them")};
 }
 
-bool is_konect_undirected(std::string_view start) {
+konect_edges konect_kind(std::string_view start) {
   auto const words = split_words(first_line(start));
-  return words.size() >= 2 && words[0] == "%" && words[1] == "sym";
+  if (words.size() < 2 || words[0] != "%") return konect_edges::one_way;
+  if (words[1] == "sym") return konect_edges::undirected;
+  return words[1] == "bip" ? konect_edges::bipartite : konect_edges::one_way;
 }
 
 }  // namespace lull::detail

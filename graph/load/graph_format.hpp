@@ -27,7 +27,8 @@ struct text_format {
 /// text_error for a text that nothing can be told of.
 text_format format_of_text(std::optional<graph_format> by_name, std::string_view start);
 
-/// Whether the list's first line is KONECT's, which says that its edges have no direction.
-bool is_konect_undirected(std::string_view start);
+/// What the first line of KONECT's lists says of their edges.
+enum class konect_edges { one_way, undirected, bipartite };
+konect_edges konect_kind(std::string_view start);
 
 }  // namespace lull::detail

@@ -33,12 +33,12 @@ std::uint64_t graph_bytes(graph_header const& header, std::uint64_t vertices, st
   return vertices * sizeof(std::uint64_t) + min_edges(header, entries) * (header.grammar.stores_weights() ? 18 : 10);
 }
 
-/// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages.
+/// Room for the edges of several blocks of text, which one thread fills: large enough for huge pages. The end of a
+/// text, or a small one, has a room of its own size.
 struct edge_room {
-  static constexpr std::size_t edges_at_once = max_edges(text_block_bytes);
-  static constexpr std::size_t size = 8 * edges_at_once;
-
-  explicit edge_room(bool weighted) : edges(size), weights(weighted ? size : 0) {}
+  edge_room(std::size_t text_bytes, bool weighted)
+      : edges(max_edges(text_bytes < text_block_bytes / 2 ? text_bytes : 8 * text_block_bytes)),
+        weights(weighted ? edges.size() : 0) {}
 
   host_array<edge> edges;
   host_array<float> weights;
@@ -78,8 +78,8 @@ class body_reader {
     text_block text;
     std::shared_ptr<edge_room> room;
     while (auto* const piece = take(text)) {
-      if (!room || room->filled + edge_room::edges_at_once > edge_room::size)
-        room = std::make_shared<edge_room>(grammar_.stores_weights());
+      if (!room || room->filled + max_edges(text.size) > room->edges.size())
+        room = std::make_shared<edge_room>(text.size, grammar_.stores_weights());
       piece->room = room;
       piece->first = room->filled;
       auto parsed = parse_lines(grammar_, text.text(), room->edges.data() + room->filled,
@@ -173,6 +173,21 @@ pieces_found count(std::string const& path, graph_header const& header, std::uin
   return found;
 }
 
+/// Says that the first line of a list may be no edge, but the number of vertices and of edges: so many edges follow,
+/// and no other id is larger.
+std::string size_line_note(std::deque<piece> const& pieces, std::uint64_t entries, std::uint64_t vertices,
+                           bool weighted) {
+  auto const found =
+      std::find_if(pieces.begin(), pieces.end(), [](piece const& each) { return each.parsed.edges != 0; });
+  auto const [source, target] = found->room->edges[found->first];
+  std::uint64_t const follow = entries - 1;
+  bool const counts =
+      target == follow || (weighted && found->room->weights[found->first] == static_cast<float>(follow));
+  if (entries < 3 || source < 2 || !counts || std::max(source, target) + std::uint64_t{1} < vertices) return {};
+  return ": its first edge, from " + std::to_string(source) + " to " + std::to_string(target) +
+         ", may be the number of vertices and of edges: if so, begin that line with #";
+}
+
 /// Gives the edges of each piece once.
 edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
   edge_supply supply{.weighted = weighted};
@@ -187,20 +202,32 @@ edge_supply supply_of(std::deque<piece>& pieces, bool weighted) {
   return supply;
 }
 
-/// What the text is, by the file's name and the first block of the text.
+/// What KONECT's first line says that a reader of edges drops; empty: nothing.
+std::string konect_note(std::string_view start, load_options const& options) {
+  bool const one_way = options.lists == list_edges::one_way && options.symmetric == symmetric_entries::both_ways;
+  switch (konect_kind(start)) {
+    case konect_edges::undirected:
+      return one_way ? "that edges have no direction (`sym`), but each is taken one way: undirected=yes takes both"
+                     : "";
+    case konect_edges::bipartite:
+      return "that each column counts vertices of its own (`bip`), but a number is taken as one vertex in both";
+    default:
+      return "";
+  }
+}
+
+/// What the text is, by the file's name and the text's beginning.
 text_format format_of(std::string const& path, text_source& source, load_options const& options,
                       std::vector<std::string>& notes) {
-  text_block start;
-  if (!source.next(start)) start.size = 0;
-  source.unread(start.text());
-  text_format made = format_of_text(format_of_name(path), start.text());
+  source.take_line_ends();
+  std::string_view start = source.peek(text_block_bytes - 1);
+  if (auto const end = start.rfind('\n'); start.size() == text_block_bytes - 1 && end != start.npos)
+    start = start.substr(0, end + 1);  // whole lines
+  text_format made = format_of_text(format_of_name(path), start);
   if (!made.taken.empty()) notes.push_back(path + " is read as " + made.taken);
-  bool const list = made.format == graph_format::edge_list || made.format == graph_format::weighted_edge_list;
-  if (list && is_konect_undirected(start.text()) && options.lists == list_edges::one_way &&
-      options.symmetric == symmetric_entries::both_ways)
-    notes.push_back(path +
-                    " says on its first line that edges have no direction (`sym`), but each is taken one way: "
-                    "undirected=yes takes both");
+  if (made.format != graph_format::edge_list && made.format != graph_format::weighted_edge_list) return made;
+  if (auto const note = konect_note(start, options); !note.empty())
+    notes.push_back(path + " says on its first line " + note);
   return made;
 }
 
@@ -246,6 +273,10 @@ loaded_graph load(std::string const& path, load_options const& options) {
   pieces_found const found = count(path, header, max_entries, pieces, vertices);
   note_rounded(path, found.rounded_weights, found.rounded, made);
   memory.require(graph_bytes(header, vertices, found.entries));
+  if (!header.declares) {
+    auto const note = size_line_note(pieces, found.entries, vertices, header.grammar.stores_weights());
+    if (!note.empty()) made.notes.push_back(path + note);
+  }
   made.graph = make_csr(supply_of(pieces, header.grammar.stores_weights()), static_cast<std::uint32_t>(vertices),
                         header.mirrored, threads);
   return made;

@@ -53,7 +53,8 @@ struct loaded_graph {
 ///   .el     edge list: `source target` a line, ids from 0, vertices = highest id + 1; `#` or `%` begins a comment
 ///           line; a comma or a semicolon may separate, if one does in the first edge
 ///   .wel    the same with a third column, the weight
-///   .mtx    Matrix Market, `matrix coordinate pattern|real|integer|unsigned-integer general|symmetric`, square: entry
+///   .mtx    Matrix Market (its banner in either case), `matrix coordinate pattern|real|integer|unsigned-integer
+///   general|symmetric`, square: entry
 ///           (i, j) is the edge i → j; a symmetric one holds one triangle, the lower or the upper, and each entry off
 ///           the diagonal also gives j → i, unless `symmetric` says once
 ///   .gr     DIMACS shortest path: `c` comments, `p sp VERTICES ARCS`, `a SOURCE TARGET WEIGHT`, ids from 1
@@ -61,8 +62,8 @@ struct loaded_graph {
 ///           format says with a weight after each, and sizes and weights of vertices before, which are left out; `%`
 ///           comments
 /// Any other name: by its first line, Matrix Market, DIMACS or an edge list, of two columns or three; a note says
-/// which. Blanks and tabs separate; lines end in LF or CRLF, the last one may lack its end. Duplicates and self-loops
-/// stay. A weight that is too small for a float is 0.
+/// which. Blanks and tabs separate; lines end in LF, CRLF or CR, the last one may lack its end. A byte order mark may
+/// come first. Duplicates and self-loops stay. A weight that is too small for a float is 0.
 ///
 /// The file is read once, front to back, in blocks that threads parse side by side: what another process does to it
 /// meanwhile can change what is read, but never makes a pass disagree with an earlier one (as in two passes over a
@@ -72,9 +73,10 @@ struct loaded_graph {
 ///
 /// Throws input_error with file and line: anything else than the above in a line, a NUL byte, a line over 64 KiB
 /// (METIS: 16 MiB), an id that is no vertex, a weight that `weights` does not allow, entries in both triangles of a
-/// symmetric matrix, other counts than declared, damaged or truncated gzip data, a limit exceeded, a file without
-/// edges. limit_error where memory does not suffice: before reading, where the header or the file's size and samples of
-/// its text tell, or else as soon as the edges that were read tell. Nothing is left half-made.
+/// symmetric matrix, an edge that one vertex of METIS alone lists, other counts than declared, damaged or truncated
+/// gzip data, a limit exceeded, a file without edges. limit_error where memory does not suffice: before reading, where
+/// the header or the file's size and samples of its text tell, or else as soon as the edges that were read tell.
+/// Nothing is left half-made.
 ///
 /// Sources: GAP benchmark suite (Beamer, Asanović, Patterson 2015) for .el and .wel; Boisvert, Pozo, Remington, "The
 /// Matrix Market exchange formats", NISTIR 5935, 1996; 9th DIMACS implementation challenge, shortest paths, 2006;

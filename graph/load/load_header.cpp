@@ -102,7 +102,10 @@ matrix_header matrix_header_of(header_lines& lines) {
   std::string const wanted =
       "`%%MatrixMarket matrix coordinate pattern|real|integer|unsigned-integer general|symmetric`";
   auto const banner = split_words(lines.next_line(wanted));
-  if (banner.size() != 5 || banner[0] != "%%MatrixMarket" || lower(banner[1]) != "matrix") lines.refuse_line(wanted);
+  if (banner.size() != 5 || (lower(banner[0]) != "%%matrixmarket" && lower(banner[0]) != "%matrixmarket") ||
+      lower(banner[1]) != "matrix") {
+    lines.refuse_line(wanted);
+  }
   auto const layout = lower(banner[2]);
   auto const field = lower(banner[3]);
   auto const symmetry = lower(banner[4]);

@@ -58,6 +58,7 @@ std::optional<std::string> diagnose(line_grammar const& grammar, std::string_vie
     if (words[0] != "a") return "expected a line `a SOURCE TARGET WEIGHT`, got " + quote(line);
     words.erase(words.begin());
   }
+  if (auto fault = networkx_fault(line); !fault.empty()) return fault;
   bool const weighted = grammar.weights != weight_column::none;
   std::size_t const columns = weighted ? 3 : 2;
   if (words.size() != columns)
@@ -94,26 +95,30 @@ bool is_rounded(std::string_view word, float weight) noexcept {
   return wide == std::floor(wide) && wide != static_cast<double>(weight) && std::abs(wide) <= 0x1p53;
 }
 
-/// A whole weight that is exact, the usual one, in a third of the time of others.
-bool read_small_weight(char const*& at, float& weight) noexcept {
+/// The usual weight: a whole one that is exact, in a third of the time of others, or one below 2^24 that a float holds.
+bool read_usual_weight(char const*& at, char const* end, float min, float& weight) noexcept {
   auto const* whole_end = at;
   std::uint64_t whole = 0;
-  if (!read_digits(whole_end, whole) || static_cast<unsigned char>(*whole_end) > ' ' || whole > max_whole_weight)
-    return false;
-  at = whole_end;
-  weight = static_cast<float>(whole);
+  if (read_digits(whole_end, whole) && static_cast<unsigned char>(*whole_end) <= ' ' && whole <= max_whole_weight) {
+    at = whole_end;
+    weight = static_cast<float>(whole);
+    return true;
+  }
+  auto const [rest, code] = std::from_chars(at, end, weight);
+  if (code != std::errc{} || !(weight >= min && weight < static_cast<float>(max_whole_weight))) return false;
+  at = rest;
   return true;
 }
 
-/// Any other; notes one that is rounded, in a line that may still turn out to be faulty.
-bool read_other_weight(line_grammar const& grammar, char const*& at, char const* end, float& weight,
-                       parsed_lines& parsed) {
+/// Any other, from `at`; notes one that is rounded, in a line that may still turn out to be faulty. Returns its end, or
+/// null. It takes copies, so that the loop that calls it keeps its own in registers.
+[[gnu::noinline]] char const* read_other_weight(weight_column column, char const* at, char const* end,
+                                                std::uint64_t line, parsed_lines& parsed, float* weight) {
   char const* const begin = at;
   bool rounded = false;
-  if (!read_weight(at, end, grammar.weights, weight, rounded)) return false;
-  if (rounded && ++parsed.rounded_weights == 1)
-    parsed.rounded = rounded_weight{parsed.lines, std::string{begin, at}, weight};
-  return true;
+  if (!read_weight(at, end, column, *weight, rounded)) return nullptr;
+  if (rounded && ++parsed.rounded_weights == 1) parsed.rounded = rounded_weight{line, std::string{begin, at}, *weight};
+  return at;
 }
 
 constexpr unsigned above_diagonal = 1;
@@ -155,12 +160,14 @@ parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edg
   float unused = 0;
   auto* next_weight = grammar.stores_weights() ? weights : &unused;
   std::ptrdiff_t const weight_step = grammar.stores_weights() ? 1 : 0;  // a branch at each line would cost 2 %
+  float const min_usual = grammar.weights == weight_column::lengths ? 0 : 1 - static_cast<float>(max_whole_weight);
   unsigned sides = 0;
+  std::uint64_t lines = 0;
   std::uint64_t highest = 0;
   auto* next_edge = edges;
   while (at != end) {
     auto const* const begin = at;
-    ++parsed.lines;
+    ++lines;
     std::uint64_t source = 0;
     std::uint64_t target = 0;
     float weight = 0;
@@ -174,18 +181,23 @@ parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edg
     read = read && read_digits(at, source) && next_column<Separated>(at, separator) && read_digits(at, target);
     if constexpr (Weighted) {
       read = read && next_column<Separated>(at, separator);
-      if (read && !read_small_weight(at, weight)) [[unlikely]]
-        read = read_other_weight(grammar, at, end, weight, parsed);
+      if (read && !read_usual_weight(at, end, min_usual, weight)) [[unlikely]] {
+        float other = 0;
+        auto const* const rest = read_other_weight(grammar.weights, at, end, lines, parsed, &other);
+        read = rest != nullptr;
+        at = read ? rest : at;
+        weight = other;
+      }
     }
     read = read && end_line(at) && source - first < ids && target - first < ids;
     if (!read) at = static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
     if (static_cast<std::size_t>(at - begin) > max_line_bytes) {
-      refuse(parsed.lines, "a line of more than " + std::to_string(max_line_bytes) + " bytes");
+      refuse(lines, "a line of more than " + std::to_string(max_line_bytes) + " bytes");
       break;
     }
     if (!read) {
       if (auto message = diagnose(grammar, {begin, at})) {
-        refuse(parsed.lines, std::move(*message));
+        refuse(lines, std::move(*message));
         break;
       }
       ++at;
@@ -208,6 +220,7 @@ parsed_lines parse(line_grammar const& grammar, std::string_view text, edge* edg
       next_weight += weight_step;
     }
   }
+  parsed.lines = lines;
   parsed.edges = static_cast<std::size_t>(next_edge - edges);
   parsed.highest = static_cast<std::uint32_t>(highest);
   if (Triangle && !parsed.fault) find_sides(grammar, text, sides, parsed);
@@ -232,6 +245,13 @@ std::vector<std::string_view> split_words(std::string_view line, char separator)
     if (line.empty() && more && separator != ' ') words.emplace_back();  // after the last separator
   }
   return words;
+}
+
+std::string networkx_fault(std::string_view line) {
+  auto const words = split_words(line);
+  if (words.size() < 3 || !words[2].starts_with('{')) return {};
+  return "`{` after the edge, as networkx writes its data: write the list with data=False, or by "
+         "write_weighted_edgelist";
 }
 
 bool is_comment(std::vector<std::string_view> const& words, std::string_view comments) {

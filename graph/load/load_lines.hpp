@@ -78,6 +78,9 @@ parsed_lines parse_lines(line_grammar const& grammar, std::string_view text, edg
 /// is cut at each of these, and blanks around the words are left out; a word may be empty then.
 std::vector<std::string_view> split_words(std::string_view line, char separator = ' ');
 
+/// Says that networkx wrote data after an edge, and what to do. Empty: it did not.
+std::string networkx_fault(std::string_view line);
+
 /// Whether a line of an edge list, cut into words, holds no edge.
 bool is_comment(std::vector<std::string_view> const& words, std::string_view comments);
 

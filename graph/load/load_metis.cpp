@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <lull/graph/load/load_metis.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/task/counter_random.hpp>
 #include <string_view>
 #include <utility>
 
@@ -20,14 +21,14 @@ class metis_reader {
 
   metis_edges read(text_source& source) {
     text_block text;
-    text.bytes.resize(max_row_bytes + text_block_bytes);
+    text.max_bytes = max_row_bytes + text_block_bytes;
     while (source.next(text)) {
       for (std::string_view left = text.text(); !left.empty();) {
         std::string_view const line = left.substr(0, left.find('\n'));
         left.remove_prefix(line.size() + 1);
         ++line_;
         if (line.size() > max_row_bytes) refuse("a line of more than " + std::to_string(max_row_bytes) + " bytes");
-        if (!line.starts_with('%')) add_row(line);
+        if (!line.substr(std::min(line.find_first_not_of(" \t"), line.size())).starts_with('%')) add_row(line);
       }
     }
     check();
@@ -62,6 +63,10 @@ class metis_reader {
     if (blocks.empty() || blocks.back().edges.size() == edges_at_once)
       blocks.emplace_back().edges.reserve(edges_at_once);
     blocks.back().edges.push_back({static_cast<std::uint32_t>(row_ - 1), static_cast<std::uint32_t>(id - 1)});
+    if (id != row_) {  // what one way adds, the other takes away
+      std::uint64_t const mixed = counter_random::mix(std::min(row_, id) << 32 | std::max(row_, id));
+      balance_ += row_ < id ? mixed : -mixed;
+    }
     if (grammar_.weights == weight_column::none) return;
     float const weight = next_weight(word);
     if (read_.edges.weighted) blocks.back().weights.push_back(weight);
@@ -99,6 +104,10 @@ class metis_reader {
       throw input_error(path_, header_.line,
                         "declares " + std::to_string(header_.vertices) + " vertices, but the file has lines of " +
                             std::to_string(row_));
+    if (balance_ != 0)
+      throw input_error(path_, 0,
+                        "lists an edge by one of its vertices alone, but METIS lists each by both: edges of one "
+                        "direction are for an edge list (.el)");
   }
 
   std::string const& path_;
@@ -108,7 +117,8 @@ class metis_reader {
   std::uint64_t line_;
   std::uint64_t row_ = 0;  // the vertex, as the file counts
   std::uint64_t entries_ = 0;
-  std::string_view rest_;  // of the line
+  std::uint64_t balance_ = 0;  // of neighbours above and below: not 0 if an edge is listed one way alone
+  std::string_view rest_;      // of the line
 };
 
 }  // namespace

@@ -61,6 +61,9 @@ std::vector<std::uint32_t> checksums_in(std::string_view header) {
 
 /// Refuses two members of one name: JSON would keep the last, and readers that keep the first would see another file.
 json parse_json(std::string_view text) {
+  // The library takes a zero byte for the end: what follows would be ignored, and other readers refuse it.
+  if (text.find('\0') != text.npos)
+    throw header_fault{"is damaged, or no safetensors file: its header has a zero byte"};
   constexpr int max_depth = 3;  // the header, a tensor, its shape
   std::set<std::string> names[max_depth + 1];
   auto const look = [&](int depth, json::parse_event_t event, json& value) {
@@ -153,6 +156,7 @@ safetensors_header parse_header(std::string_view text, std::uint64_t data_bytes)
       tensors.push_back(tensor_of(name, value));
       continue;
     }
+    if (value.is_null()) continue;  // none
     if (!value.is_object()) throw header_fault{"has metadata that are not texts by their names"};
     for (auto const& [key, one] : value.items()) {
       if (!one.is_string()) throw header_fault{"has metadata that are not texts by their names"};

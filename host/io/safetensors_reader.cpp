@@ -12,6 +12,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/crc32.hpp>
+#include <lull/host/io/foreign_file.hpp>
 
 namespace lull {
 namespace {
@@ -53,6 +54,10 @@ void safetensors_reader::read_header(std::uint64_t file_bytes) {
   std::string const begin =
       bytes_at(0, static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, detail::length_bytes)));
   if (begin.starts_with("PK")) throw header_fault{"is a zip archive, as .npz files are, and no safetensors file"};
+  if (auto const fault = download_fault(bytes_at(0, std::min<std::uint64_t>(file_bytes, foreign_beginning)));
+      !fault.empty()) {
+    refuse(fault);
+  }
   std::uint64_t length = 0;
   for (std::size_t at = begin.size(); at-- != 0;) length = length << 8 | static_cast<unsigned char>(begin[at]);
   if (begin.size() < detail::length_bytes || length > file_bytes - detail::length_bytes)

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include <lull/host/io/foreign_file.hpp>
+
 namespace lull {
 namespace {
 
@@ -21,19 +23,6 @@ using namespace std::string_view_literals;
 std::string reason(int code) { return std::generic_category().message(code); }
 
 constexpr std::string_view gzip_mark = "\x1f\x8b"sv;
-
-/// Throws for a file that begins as packed ones do that are not read here.
-void refuse_other_packing(std::string_view start) {
-  constexpr std::pair<std::string_view, char const*> known[] = {{"BZh"sv, "bzip2"},
-                                                                {"\xfd"
-                                                                 "7zXZ\0"sv,
-                                                                 "xz"},
-                                                                {"\x28\xb5\x2f\xfd"sv, "zstd"},
-                                                                {"PK\3\4"sv, "zip"}};
-  for (auto const& [mark, name] : known) {
-    if (start.starts_with(mark)) throw text_error(std::string{"is packed with "} + name + ": unpack it, or use gzip");
-  }
-}
 
 }  // namespace
 
@@ -163,9 +152,7 @@ class text_source::inflater {
 
 text_source::text_source(std::string const& path, std::uint64_t max_bytes)
     : file_(std::make_unique<file>(path)), bytes_left_(max_bytes) {
-  std::string const start = file_->sample(0, 8);
-  refuse_other_packing(start);
-  if (start.starts_with(gzip_mark)) inflater_ = std::make_unique<inflater>();
+  if (file_->sample(0, gzip_mark.size()) == gzip_mark) inflater_ = std::make_unique<inflater>();
 }
 
 text_source::~text_source() = default;
@@ -175,8 +162,10 @@ std::size_t text_source::read(char* to, std::size_t bytes) {
   auto const got = read_any(to, bytes);
   if (std::exchange(begun_, true)) return got;
   std::string_view const text{to, got};
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.starts_with({"\0\0\xfe\xff", 4}))
-    throw text_error("is text in UTF-16 or UTF-32: save it as UTF-8");
+  for (auto const& fault : {encoding_fault(text), foreign_file_fault(text.substr(0, foreign_beginning))}) {
+    if (!fault.empty()) throw text_error(fault);
+  }
+  if (inflater_ && text.starts_with(gzip_mark)) throw text_error("is packed with gzip twice: unpack it once");
   auto const rest = without_byte_order_mark(text);
   if (rest.size() == got) return got;
   std::memmove(to, rest.data(), rest.size());
@@ -194,25 +183,23 @@ std::size_t text_source::read_any(char* to, std::size_t bytes) {
 }
 
 bool text_source::next(text_block& block) {
-  auto* const bytes = block.bytes.data();
-  auto const room = block.bytes.size() - 1;  // room for a missing line end
-  std::copy(carry_.begin(), carry_.end(), bytes);
+  std::copy(carry_.begin(), carry_.end(), block.bytes.data());
   block.size = carry_.size();
   carry_.clear();
-  if (!ended_) {
-    auto const wanted = room - block.size;
-    auto const got = read(bytes + block.size, wanted);
+  char const* last = nullptr;  // line end in the block
+  for (bool full = false; !full && !ended_;) {
+    auto const wanted = block.bytes.size() - 1 - block.size;  // one byte is for a missing line end
+    auto const got = read(block.bytes.data() + block.size, wanted);
     block.size += got;
     ended_ = got < wanted;
+    last = static_cast<char const*>(::memrchr(block.bytes.data(), '\n', block.size));
+    full = last != nullptr || block.bytes.size() >= block.max_bytes;
+    if (!full && !ended_) block.bytes.resize(std::min(2 * block.bytes.size(), block.max_bytes));
   }
-  if (block.size == 0) {
-    return false;
-  }
-  auto const* const last = static_cast<char const*>(::memrchr(bytes, '\n', block.size));
+  if (block.size == 0) return false;
+  auto* const bytes = block.bytes.data();
   if (last == nullptr || ended_) {
-    if (bytes[block.size - 1] != '\n') {
-      bytes[block.size++] = '\n';
-    }
+    if (bytes[block.size - 1] != '\n') bytes[block.size++] = '\n';
     ended_ = true;  // no line ends in this whole block either: the rest is not read
     return true;
   }
@@ -259,6 +246,13 @@ void text_source::drop(std::size_t bytes) { carry_.erase(0, bytes); }
 void text_source::end_lines_at_returns() {
   returns_end_lines_ = true;
   std::replace(carry_.begin(), carry_.end(), '\r', '\n');
+}
+
+void text_source::take_line_ends() {
+  std::string_view const start = peek(text_block_bytes / 2);
+  auto const end = start.find_first_of("\r\n");
+  if (end != start.npos && start[end] == '\r' && end + 1 < start.size() && start[end + 1] != '\n')
+    end_lines_at_returns();
 }
 
 void text_source::unread(std::string_view rest) { carry_.insert(0, rest); }

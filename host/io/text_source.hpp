@@ -39,6 +39,7 @@ constexpr bool ends_lines_at_returns(std::string_view start) noexcept {
 struct text_block {
   std::vector<char> bytes = std::vector<char>(text_block_bytes);  // larger for a reader that allows longer lines
   std::size_t size = 0;
+  std::size_t max_bytes = 0;  // `bytes` grows to so many where a line needs it
 
   std::string_view text() const noexcept { return {bytes.data(), size}; }
 };
@@ -48,8 +49,7 @@ struct text_block {
 /// the end of the gzip data. Not thread-safe.
 class text_source {
  public:
-  /// Throws text_error if there is no such regular file, it cannot be opened, or it is packed otherwise (bzip2, xz,
-  /// zstd, zip).
+  /// Throws text_error if there is no such regular file, or it cannot be opened.
   text_source(std::string const& path, std::uint64_t max_bytes);
   ~text_source();
   text_source(text_source const&) = delete;
@@ -57,7 +57,7 @@ class text_source {
 
   /// Fills the block; returns false at the end of the text. A last line without an end gets one. A line that fills a
   /// whole block is cut there and ends the text: the reader of lines must refuse it. Throws text_error on damaged,
-  /// truncated or too much text, and on text in UTF-16 or UTF-32.
+  /// truncated or too much text, on text in UTF-16 or UTF-32, and on what `foreign_file_fault` knows.
   bool next(text_block& block);
 
   /// Returns about how many bytes of the text are one of `marks`, for example line ends. It counts in samples from the
@@ -74,6 +74,9 @@ class text_source {
 
   /// Makes a carriage return end a line from here on, as in files of old Macintoshes.
   void end_lines_at_returns();
+
+  /// Calls `end_lines_at_returns` if the first line ends in a carriage return alone. For text without quotes.
+  void take_line_ends();
 
   /// Puts text back before what comes next: the rest of the last block of `next`.
   void unread(std::string_view rest);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -65,11 +66,13 @@ auto read_json(std::string const& path, std::string const& schema, Read read) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) throw input_error{path, 0, "it is no file that can be read"};
   std::ifstream file{path, std::ios::binary};
-  std::string text(max_bytes + 1, '\0');
+  std::string text(std::min<std::uintmax_t>(std::filesystem::file_size(path, unknown), max_bytes) + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.eof() && !file.good()) throw input_error{path, 0, "it is no file that can be read"};
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > max_bytes) throw limit_error{path + " is larger than " + std::to_string(max_bytes) + " bytes"};
+  if (text.find('\0') != text.npos)  // which the library takes for the end
+    throw input_error{path, 0, "it is not JSON of schema " + schema + ": it holds a zero byte"};
   try {
     json const all = json::parse(text);
     auto const told = all.is_object() ? maybe<std::string>(all, "schema") : std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/task/task_request.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
+#include <lull/host/io/foreign_file.hpp>
 #include <lull/host/io/whole_number.hpp>
 
 namespace lull {
@@ -28,6 +30,13 @@ class job_file_reader {
       : file_(file), known_(known), of_library_(of_library) {}
 
   std::vector<task_request> read(std::string_view text) {
+    for (auto const& fault : {encoding_fault(text), download_fault(text)}) {
+      if (!fault.empty()) fail(0, fault);
+    }
+    // The library takes a zero byte for the end, and what follows would be ignored.
+    if (auto const zero = text.find('\0'); zero != text.npos)
+      fail(1 + static_cast<std::uint64_t>(std::count(text.begin(), text.begin() + zero, '\n')),
+           "holds a zero byte: this is not a text file");
     auto const counted = text | std::views::transform([this](char c) {
                            if (c == '\n') ++line_;
                            return c;
@@ -44,10 +53,7 @@ class job_file_reader {
     try {
       [[maybe_unused]] json const whole = json::parse(counted.begin(), counted.end(), meets);
     } catch (json::exception const& wrong) {
-      // The library's text begins with its own error number and place; ours is already before it.
-      std::string_view message = wrong.what();
-      if (auto const colon = message.find(": "); colon != std::string_view::npos) message.remove_prefix(colon + 2);
-      fail(line_, "is not JSON: " + std::string{message});
+      fail(line_, "is not JSON: " + reason_in(wrong.what()));
     }
     if (problem != nullptr) std::rethrow_exception(problem);
     if (requests_.empty()) fail(1, "the array has no task: give one or more");
@@ -84,7 +90,7 @@ class job_file_reader {
       for (auto& each : keys_) each.clear();
     } else if (level == 2) {
       if (!value.is_string() && !value.is_number())
-        fail(key_line_, "option \"" + key_ + "\" takes a string or a number, not " + said);
+        fail(key_line_, "option \"" + key_ + "\" takes a string or a number, not " + said + advice(value));
       options_.push_back({key_, said, key_line_});
     } else if (key_ == "task") {
       if (!value.is_string()) fail(key_line_, "the task's name is a string, not " + said);
@@ -94,10 +100,26 @@ class job_file_reader {
     }
   }
 
+  /// The library's text begins with its own error number and place, after which ours stand; and it quotes any bytes.
+  static std::string reason_in(std::string_view message) {
+    for (std::string_view const end : {"] ", ": "}) {
+      if (auto const at = message.find(end); at != message.npos) message.remove_prefix(at + end.size());
+    }
+    std::string reason{message};
+    std::replace_if(
+        reason.begin(), reason.end(), [](char byte) { return byte < ' ' || byte > '~'; }, '?');
+    return reason;
+  }
+
   /// An option that takes a whole number takes 5.0 and 1e3, too.
   static std::string text_of(json const& value) {
     auto const whole = value.is_number_float() ? whole_number(value.get<double>()) : std::nullopt;
     return whole ? std::to_string(*whole) : value.dump();
+  }
+
+  static char const* advice(json const& value) {
+    if (value.is_boolean()) return ": write \"yes\" or \"no\"";
+    return value.is_null() ? ": leave it out" : "";
   }
 
   void meet_key(int level, std::string key) {

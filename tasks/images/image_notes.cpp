@@ -14,6 +14,8 @@ char const* text_of(image_note note) {
       return "CMYK with Adobe's mark, whose numbers are inverted, was made RGB without its profile";
     case image_note::inks:
       return "CMYK without Adobe's mark, where 255 was taken as full ink, was made RGB without its profile";
+    case image_note::first_frame:
+      return "the PNG is animated, and its first frame alone is taken";
     case image_note::grey_made_rgb:
       return "grey was made RGB without its profile, for the logo has colours";
   }

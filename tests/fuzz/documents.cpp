@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job files and the text of a task, profiles, safetensors, manifests, EXIF.
+// Job files and the text of a task, profiles, safetensors, manifests.
 #include <lull/tests/fuzz/readers.hpp>
 
 #include <array>
@@ -13,7 +13,6 @@
 #include <lull/host/profile/choice.hpp>
 #include <lull/host/profile/machine_profiles.hpp>
 #include <lull/host/task/task_request.hpp>
-#include <lull/tasks/images/codec/exif_orientation.hpp>
 #include <lull/tasks/images/image_manifest.hpp>
 
 namespace lull::fuzz {
@@ -83,15 +82,6 @@ void read_manifest(std::string_view input) {
   char sum[16];
   std::snprintf(sum, sizeof sum, "sum %08x\n", crc32_of(0, std::as_bytes(std::span{input})));
   image_manifest::read(file_of(std::string{input} + sum, ".manifest"), "settings");
-}
-
-void read_exif(std::string_view input) {
-  using namespace std::string_literals;
-  for (std::string const& segment : {std::string{input}, "Exif\0\0"s + std::string{input}}) {
-    unsigned const found =
-        detail::exif_orientation({reinterpret_cast<std::uint8_t const*>(segment.data()), segment.size()});
-    require(found >= 1 && found <= 8, "an orientation is from 1 to 8");
-  }
 }
 
 }  // namespace lull::fuzz

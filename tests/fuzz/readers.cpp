@@ -25,6 +25,7 @@ constexpr reader all[] = {
     {"manifest", read_manifest},
     {"matrix_market", read_matrix_market},
     {"metis", read_metis},
+    {"picture", read_picture},
     {"profile", read_profile},
     {"ratings", read_rating_lines},
     {"rows", read_rows},

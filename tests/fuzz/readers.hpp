@@ -31,9 +31,9 @@ void require(bool holds, char const* promise);
 /// suffix, so it holds the input until the next call.
 std::string file_of(std::string_view input, std::string const& suffix);
 
-/// What graphs, ratings and rows may take: a few bytes may ask for gigabytes, and the reader must refuse before it
-/// allocates. It is small, because a graph of millions of vertices and one edge takes long.
-inline constexpr std::uint64_t max_machine_bytes = 8UL << 20;
+/// What graphs, ratings, rows and pictures may take: a few bytes may ask for gigabytes, and the reader must refuse
+/// before it allocates. It is small, because a graph of millions of vertices and one edge takes long.
+inline constexpr std::uint64_t max_machine_bytes = 1UL << 20;
 
 // A function for each reader, in the file of its kind.
 void read_dimacs(std::string_view input);
@@ -44,6 +44,7 @@ void read_job(std::string_view input);
 void read_manifest(std::string_view input);
 void read_matrix_market(std::string_view input);
 void read_metis(std::string_view input);
+void read_picture(std::string_view input);
 void read_profile(std::string_view input);
 void read_rating_lines(std::string_view input);
 void read_rows(std::string_view input);

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import struct
 import sys
+import zlib
 
 MARK = b"\xef\xbb\xbf"
 
@@ -29,6 +30,10 @@ def graph_seeds():
     yield "edge_list", "large", lines("0 268435455")
     yield "edge_list", "larger", lines("4294967295 18446744073709551616")
     yield "edge_list", "no_end", b"0 1\n1 2"
+    yield "edge_list", "packed", gzip.compress(lines(*plain), mtime=0) + bytes(100)
+    yield "edge_list", "undirected", lines("% sym", "1\t2")
+    yield "edge_list", "bipartite", lines("% bip unweighted", "1 1", "2 1")
+    yield "edge_list", "page", b"<!DOCTYPE html>\n<html>"
     yield "weighted_edge_list", "plain", lines("0 1 0.5", "1 2 -3e2", "2 0 +4")
     yield "weighted_edge_list", "odd", lines("0 1 nan", "1 2 1e39", "2 0 1e-50", "0 2 inf")
     yield "weighted_edge_list", "whole", lines("0 1 100000001", "1 2 16777217")
@@ -43,6 +48,8 @@ def graph_seeds():
     yield "matrix_market", "array", lines("%%MatrixMarket matrix array real general", "2 2", "1", "2", "3", "4")
     yield "matrix_market", "odd", lines(banner + "real general", "2 2 3", "1 2 1e39", "1 1 nan", "2 2 1e-50")
     yield "matrix_market", "declares", lines(banner + "pattern general", "268435456 268435456 2147483648", "1 1")
+    yield "matrix_market", "alone", lines(banner + "pattern general", "5 5 4", "1 2", "1 3", "1 4", "1 5")
+    yield "matrix_market", "lower_case", lines(banner.lower() + "pattern general", "2 2 1", "1 2", end="\r")
     yield "matrix_market", "mark", MARK + lines(banner + "pattern general", "2 2 1", "1 2")
     yield "dimacs", "plain", lines("c road", "p sp 3 2", "a 1 2 5", "c more", "a 2 3 7")
     yield "dimacs", "negative", lines("p sp 4 1", "a 3 4 -1")
@@ -73,6 +80,7 @@ def table_seeds():
     yield "ratings", "colons", lines("1::2::3::964982703", "2::1::4::964982703")
     yield "ratings", "tabs", lines("1\t2\t3", "2\t1\t-4.5e0")
     yield "ratings", "index", lines(",userId,movieId,rating", "0,1,2,3.5", "1,2,1,4")
+    yield "ratings", "time_first", lines("timestamp,userId,movieId,rating", "1000,14,3,3.0", "1001,13,19,2.0")
     yield "ratings", "missing", lines(header, "1,,3,964982703")
     yield "ratings", "large", lines("134217727 134217727 1", "1 2 16777217", "1 2 1e39")
     yield "ratings", "matrix", lines("%%MatrixMarket matrix coordinate real general", "3 3 2", "1 2 0.5", "3 1 4")
@@ -88,6 +96,8 @@ def table_seeds():
     yield "rows", "semicolons", lines("a;b;label", "1,5;2;0", "2,5;3;1")
     yield "rows", "quotes", lines('"a ""b""","c,d",label', '"1","2","0"', "3,4,1")
     yield "rows", "odd", lines("1e-60,3.4028235e38,1", "1e-45,-0,01", "nan,1,2", "1e999,1,65536")
+    yield "rows", "packed", gzip.compress(lines(names, *iris), mtime=0) + bytes(100)
+    yield "rows", "far_apart", lines("1700000000,0,0", "1700000001,2.5,2", "1700000002,1,1")
     yield "rows", "to_class", lines("1,2,3,4", "5,6,7,8")
 
 
@@ -130,6 +140,8 @@ def document_seeds():
     yield "job_file", "mark", MARK + json.dumps(one).encode()
     yield "job_file", "whole", b'{"task": "task", "options": {"integer": 1e3, "size": 2.048e3, "real": -0.0}}'
     yield "job_file", "large", b'{"task": "task", "options": {"integer": 1e308, "size": 18446744073709551616}}'
+    yield "job_file", "zero", json.dumps(one).encode() + b"\0{}"
+    yield "job_file", "utf_16", json.dumps(one).encode("utf-16")
     yield "job_file", "twice", b'{"task": "task",\n"task": "task"}'
     yield "job_file", "kinds", b'[{"task": "task", "options": {"path": "\\ud83d\\ude00\\u0000"}}, null, [[]], {}, true]'
     yield "job_file", "deep", b"[" * 500 + b"]" * 500
@@ -176,6 +188,65 @@ def exif(order, orientation, kind, count):
     return head + entries + bytes(4)
 
 
+def picture_seeds():
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    def png(kind, depth, row_bytes, before=b"", after=b"", interlace=0):
+        shares = (2, 2, 2) if interlace == 0 else (1, 1, 1, 1, 2)  # the rows of Adam7's passes, in halves of a row
+        rows = b"".join(b"\0" + bytes(range(at * 40, at * 40 + row_bytes * of // 2)) for at, of in enumerate(shares))
+        header = struct.pack(">IIBBBBB", 2, 3, depth, kind, 0, 0, interlace)
+        pixels = chunk(b"IDAT", zlib.compress(rows))
+        return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + before + pixels + after + chunk(b"IEND", b"")
+
+    turned = chunk(b"eXIf", exif("<", 6, 3, 1))
+    palette = chunk(b"PLTE", bytes(range(9)))
+    yield "picture", "png_grey", png(0, 8, 2)
+    yield "picture", "png_bits", png(0, 1, 1)
+    yield "picture", "png_deep", png(6, 16, 16)
+    yield "picture", "png_palette", png(3, 2, 1, before=palette + chunk(b"tRNS", b"\x80"))
+    yield "picture", "png_interlaced", png(2, 8, 6, interlace=1)
+    yield "picture", "png_turned", png(2, 8, 6, before=turned)
+    yield "picture", "png_turned_after", png(4, 8, 4, after=turned)
+    yield "picture", "png_animated", png(2, 8, 6, before=chunk(b"acTL", struct.pack(">II", 2, 0)))
+    yield "picture", "png_profile", png(2, 8, 6, before=chunk(b"iCCP", b"x\0\0" + zlib.compress(bytes(200))))
+    yield "picture", "png_text", png(2, 8, 6, before=chunk(b"tEXt", b"a\0b") + chunk(b"pHYs", bytes(9)))
+    yield "picture", "png_cut", png(2, 8, 6)[:-12]
+
+    def segment(marker, data):
+        return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
+
+    def jpeg(parts, before=b"", end=b"\xff\xd9"):
+        one = b"".join(bytes([at + 1, 0x11, 0]) for at in range(parts))
+        scan = b"".join(bytes([at + 1, 0]) for at in range(parts))
+        bits = "011111111" + "0" + "000" * (parts - 1)  # a block each: its mean, and the end
+        bits += "1" * (-len(bits) % 8)
+        return (
+            b"\xff\xd8"
+            + before
+            + segment(0xDB, b"\0" + bytes([1] * 64))
+            + segment(0xC0, struct.pack(">BHHB", 8, 8, 8, parts) + one)
+            + segment(0xC4, b"\0" + bytes([0, 2]) + bytes(14) + b"\0\7" + b"\x10" + bytes([1]) + bytes(15) + b"\0")
+            + segment(0xDA, bytes([parts]) + scan + b"\0\x3f\0")
+            + int(bits, 2).to_bytes(len(bits) // 8, "big")
+            + end
+        )
+
+    profile = segment(0xE2, b"ICC_PROFILE\0\1\1" + bytes(50))
+    yield "picture", "jpeg_grey", jpeg(1)
+    yield "picture", "jpeg_colours", jpeg(3, segment(0xE0, b"JFIF\0\1\1\1\0\1\0\1\0\0"))
+    yield "picture", "jpeg_inks", jpeg(4)
+    for transform in (0, 2):
+        yield "picture", f"jpeg_adobe_{transform}", jpeg(4, segment(0xEE, b"Adobe\0d\0\0\0\0" + bytes([transform])))
+    yield "picture", "jpeg_turned", jpeg(3, segment(0xE1, b"Exif\0\0" + exif(">", 6, 3, 1)))
+    yield "picture", "jpeg_two_profiles", jpeg(3, profile + profile)
+    yield "picture", "jpeg_no_end", jpeg(1, end=b"")
+    yield "picture", "jpeg_zeros", jpeg(1, end=bytes(100))
+    yield "picture", "jpeg_more", jpeg(1) + jpeg(1)
+    yield "picture", "page", b"<!DOCTYPE html>"
+    yield "picture", "webp", b"RIFF\x24\0\0\0WEBPVP8 "
+
+
 def safetensors_seeds():
     def file(header, data):
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
@@ -191,6 +262,8 @@ def safetensors_seeds():
     yield "safetensors", "huge", file({"a": {**a, "shape": [1 << 32, 1 << 32]}}, bytes(8))
     yield "safetensors", "deep", file(b'{"a":' + b"[" * 50 + b"]" * 50 + b"}", b"")
     yield "safetensors", "twice", file(b'{"a":1,"a":2}', b"")
+    yield "safetensors", "zero", file(b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}\0{}', bytes(1))
+    yield "safetensors", "null", file({"__metadata__": None}, b"")
     yield "safetensors", "mark", file(MARK + b"{}", b"")
     yield "safetensors", "length", struct.pack("<Q", (1 << 64) - 8) + b"{}"
     sums = b'{"__metadata__":{"lull.crc32":"00000000 00000000"},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}'
@@ -199,7 +272,7 @@ def safetensors_seeds():
 
 def main(folder):
     shutil.rmtree(folder, ignore_errors=True)
-    for seeds in (graph_seeds, table_seeds, text_seeds, document_seeds):
+    for seeds in (graph_seeds, table_seeds, text_seeds, document_seeds, picture_seeds):
         for reader, name, data in seeds():
             to = pathlib.Path(folder, reader)
             to.mkdir(parents=True, exist_ok=True)

@@ -41,6 +41,7 @@ enum class image_note {
   damaged_profile,  // left out
   inverted_inks,    // CMYK as Adobe stores it, made RGB
   inks,             // CMYK whose file does not say how it is stored, made RGB
+  first_frame,      // of an animated PNG; the others are left out
   grey_made_rgb     // as the caller asked
 };
 

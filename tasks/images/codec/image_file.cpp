@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <lull/host/error.hpp>
+#include <lull/host/io/foreign_file.hpp>
 #include <lull/tasks/images/codec/image_file.hpp>
 #include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/codec/read_image.hpp>
@@ -89,6 +90,9 @@ image_kind image_file::find_kind() {
   }
   bool const is_png = beginning.starts_with(png_beginning);
   if (!is_png && !beginning.starts_with(jpeg_beginning)) {
+    std::array<char, foreign_beginning> more{};
+    if (auto const fault = download_fault({more.data(), read_at(0, more.data(), more.size())}); !fault.empty())
+      throw input_error(path_, 0, fault);
     auto const format = picture_format(beginning);
     throw input_error(path_, 0,
                       format.empty() ? "is neither a PNG nor a JPEG"

@@ -8,7 +8,7 @@
 #include <lull/tasks/images/codec/image_limits.hpp>
 #include <lull/tasks/images/codec/image_reader.hpp>
 #include <lull/tasks/images/codec/library_call.hpp>
-#include <lull/tasks/images/codec/png_orientation.hpp>
+#include <lull/tasks/images/codec/png_chunks.hpp>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -39,7 +39,9 @@ class png_reader final : public image_reader {
               .height = png_get_image_height(png_, info_),
               .channels = static_cast<std::uint8_t>((colour ? 3 : 1) + (alpha ? 1 : 0)),
               .bits = static_cast<std::uint8_t>(png_get_bit_depth(png_, info_) == 16 ? 16 : 8)};
-    orientation_ = png_orientation(file_);
+    auto const chunks = find_png_chunks(file_);
+    orientation_ = chunks.orientation;
+    is_animated_ = chunks.animated;
     bool const whole = orientation_ != 1 && png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
     return {
         .kind = image_kind::png, .shape = upright(orientation_, shape_), .decoder_bytes = whole ? shape_.bytes() : 0};
@@ -102,7 +104,10 @@ class png_reader final : public image_reader {
   }
 
   std::vector<image_note> notes() const override {
-    return is_made_rgb_ ? std::vector{image_note::grey_made_rgb} : std::vector<image_note>{};
+    std::vector<image_note> found;
+    if (is_animated_) found.push_back(image_note::first_frame);
+    if (is_made_rgb_) found.push_back(image_note::grey_made_rgb);
+    return found;
   }
 
  private:
@@ -156,6 +161,7 @@ class png_reader final : public image_reader {
   png_infop info_ = nullptr;
   image_shape shape_;  // as stored
   unsigned orientation_ = 1;
+  bool is_animated_ = false;
   bool is_made_rgb_ = false;
   bool ended_ = false;
 };

@@ -75,7 +75,7 @@ TEST(load_as_found, content_where_the_name_says_nothing) {
   expect({{"soc.txt", "# Directed graph\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n", path, list + ", blanks between them"},
           {"soc.edges", "0 1\r\n1 2\r\n", path, list},
           {"soc.csv", "0,1\n1,2\n", path, list + ", `,` between them"},
-          {"soc", "% bip\n\n0;1\n1;2", path, list + ", `;` between them"},
+          {"soc", "% asym\n\n0;1\n1;2", path, list + ", `;` between them"},
           {"out.moreno", "0 1 4\n1 2 5\n", rows({{1}, {2}, {}}, {4, 5}), list + ", weight, blanks"},
           {"matrix.txt", matrix + "pattern general\n3 3 2\n1 2\n2 3\n", path, "Matrix Market, by its first line"},
           {"matrix.el", matrix + "pattern general\n3 3 2\n1 2\n2 3\n", path, "Matrix Market, by its first line"},
@@ -93,6 +93,124 @@ TEST(load_as_found, comments_and_separators_of_lists) {
           {"joined percent.el", "%0 1\n0 1\n1 2", path}});
   EXPECT_NE(read("sym.el", "% sym\n0 1\n").notes.at(0).find("undirected=yes takes both"), std::string::npos);
   EXPECT_EQ(read("sym.el", "% sym\n0 1\n", {.lists = list_edges::both_ways}).notes.size(), 0U);
+}
+
+/// Each format once, with what is expected of it.
+std::vector<found> one_of_each_format() {
+  return {{"a.el", "0 1\n1 2\n", path},
+          {"comments.el", "# x\n\n0,1\n1,2\n", path},
+          {"a.wel", "0 1 2\n1 2 3\n", rows({{1}, {2}, {}}, {2, 3})},
+          {"a.mtx", matrix + "pattern general\n% c\n3 3 2\n1 2\n2 3\n", path},
+          {"a.gr", "c x\np sp 3 2\na 1 2 5\na 2 3 6\n", rows({{1}, {2}, {}}, {5, 6})},
+          {"a.graph", "% c\n4 2\n2\n1 3\n2\n\n", rows({{1}, {0, 2}, {1}, {}})},
+          {"matrix", matrix + "pattern general\n3 3 2\n1 2\n2 3\n", path, "Matrix Market"},
+          {"list", "0 1\n1 2\n", path, "an edge list"}};
+}
+
+/// The same with other bytes in place of each line's end.
+std::vector<found> with_line_ends(std::vector<found> all, std::string const& end) {
+  for (found& each : all) {
+    std::string made;
+    for (char const byte : each.text) made += byte == '\n' ? end : std::string(1, byte);
+    each.text = made;
+  }
+  return all;
+}
+
+TEST(load_as_found, a_byte_order_mark_comes_first) {
+  std::string const mark = "\xef\xbb\xbf";
+  for (std::string const end : {"\n", "\r\n", "\r"}) {
+    auto all = with_line_ends(one_of_each_format(), end);
+    for (found& each : all) each.text = mark + each.text;
+    expect(all);
+  }
+  for (found const& each : one_of_each_format()) {  // a second one is no part of any format
+    EXPECT_NE(refusal(each.name, mark + mark + each.text), "") << each.name;
+    EXPECT_NE(refusal(each.name, each.text + mark + each.text), "") << each.name;
+    EXPECT_NE(refusal(each.name, gzip(mark + each.text) + gzip(mark + each.text)), "") << each.name;
+    EXPECT_NE(refusal(each.name, mark), "") << each.name;
+  }
+}
+
+TEST(load_as_found, lines_end_in_any_of_three_ways) {
+  expect(with_line_ends(one_of_each_format(), "\r\n"));
+  expect(with_line_ends(one_of_each_format(), "\r"));
+  expect({{"twice.el", "0 1\r\r\n1 2\r\r\n", path},  // text that was translated twice
+          {"last.el", "0 1\r1 2", path},
+          {"one.el", "0 1\r", rows({{1}, {}})},
+          {"inside.el", "0 1\n# a\rb\n1 2\n", path}});
+  EXPECT_EQ(refusal("a.el", "0 1\r1 2\rx 3\r"),
+            "a.el:3: the vertex id `x` is not a whole number; if this is a heading, "
+            "begin it with #");
+  std::string large;
+  for (int edge = 0; edge < 100'000; ++edge) large += "0 1\r";  // over a block of text
+  EXPECT_EQ(read("large.el", large).graph.edges(), 100'000U);
+}
+
+TEST(load_as_found, a_banner_in_any_case) {
+  std::string const entries = "% c\n3 3 2\n1 2\n2 3\n";
+  for (std::string const banner :
+       {"%%matrixmarket matrix coordinate pattern general\n", "%%MATRIXMARKET MATRIX COORDINATE PATTERN GENERAL\n",
+        "%MatrixMarket matrix coordinate pattern general\n",
+        "%%MatrixMarket\tmatrix  coordinate pattern general \r\n"}) {
+    expect({{"a.mtx", banner + entries, path}, {"a.txt", banner + entries, path, "Matrix Market"}});
+  }
+  EXPECT_NE(refusal("a.mtx", "%%%MatrixMarket matrix coordinate pattern general\n" + entries), "");
+  EXPECT_NE(refusal("a.mtx", "MatrixMarket matrix coordinate pattern general\n" + entries), "");
+}
+
+TEST(load_as_found, two_sets_of_vertices_are_told) {
+  for (std::string const first : {"% bip\n", "% bip unweighted\n", "%\tbip weighted \r\n"}) {
+    auto const notes = read("out.el", first + "% 3 2 2\n1 1\n2 1\n").notes;
+    ASSERT_EQ(notes.size(), 1U) << first;
+    EXPECT_NE(notes[0].find("each column counts vertices of its own (`bip`)"), std::string::npos) << notes[0];
+  }
+  for (std::string const first : {"# bip\n", "% asym\n", "%bip\n", "% x bip\n"})
+    EXPECT_TRUE(read("out.el", first + "1 1\n2 1\n").notes.empty()) << first;
+}
+
+TEST(load_as_found, data_of_networkx_is_named) {
+  std::string const says =
+      "`{` after the edge, as networkx writes its data: write the list with data=False, or by "
+      "write_weighted_edgelist";
+  EXPECT_EQ(refusal("a.el", "0 1 {}\n1 2 {}\n"), "a.el:1: " + says);
+  EXPECT_EQ(refusal("a.wel", "0 1 2\n1 2 {}\n"), "a.wel:2: " + says);
+  EXPECT_EQ(refusal("a.wel", "0 1 {'weight': 3.0, 'colour': 'red'}\n"), "a.wel:1: " + says);
+  for (std::string const data : {"{}", "{'weight': 3.0}", "{\"a\": 1}"})
+    EXPECT_EQ(refusal("a.edgelist", "# by networkx\n0 1 " + data + "\n"), "a.edgelist: " + says) << data;
+  EXPECT_EQ(refusal("a.wel", "0 1 x{\n", {}),
+            "a.wel:1: the edge from 0 to 1: the weight `x{` is not a finite number that "
+            "fits a float");
+}
+
+TEST(load_as_found, a_first_line_that_may_count_is_told) {
+  auto const told = [](std::string const& name, std::string const& text) {
+    auto const notes = read(name, text).notes;
+    return !notes.empty() && notes.back().find("may be the number of vertices and of edges") != std::string::npos;
+  };
+  EXPECT_TRUE(told("a.el", "3 2\n0 1\n1 2\n"));
+  EXPECT_TRUE(told("a.el", "# x\n\n3,4\n0,1\n1,2\n2,0\n2,1\n"));
+  EXPECT_TRUE(told("a.txt", "3 3\n1 2\n2 3\n3 1\n"));
+  EXPECT_TRUE(told("a.wel", "3 3 2\n0 1 5\n1 2 6\n"));
+  EXPECT_TRUE(told("a.wel", "3 2 0\n0 1 5\n1 2 6\n"));
+  EXPECT_TRUE(told("a.el.gz", gzip("3 2\n0 1\n1 2\n")));
+  EXPECT_FALSE(told("a.el", "0 1\n1 2\n")) << "too short to tell";
+  EXPECT_FALSE(told("a.el", "3 1\n0 1\n1 2\n"));
+  EXPECT_FALSE(told("a.el", "3 2\n0 1\n1 4\n")) << "another vertex is larger";
+  EXPECT_FALSE(told("a.el", "0 2\n2 1\n1 0\n")) << "no graph has 0 vertices";
+  EXPECT_FALSE(told("a.el", "# 3 2\n0 1\n1 2\n3 1\n"));
+  EXPECT_FALSE(told("a.mtx", matrix + "pattern general\n3 3 3\n3 2\n1 2\n2 3\n"));
+  EXPECT_EQ(read("a.el", "3 2\n0 1\n1 2\n").graph.edges(), 3U) << "it is read as an edge";
+}
+
+TEST(load_as_found, what_holds_no_graph_is_named) {
+  std::string tar = "A/A.mtx" + std::string(250, '\0') + "ustar" + std::string(300, '\0');
+  for (std::string const name : {"a.el", "a.mtx", "a.gr", "a.graph", "a.tar.gz"}) {
+    EXPECT_EQ(refusal(name, gzip(tar)), name + ": is a tar archive: unpack it, and give one of its files");
+    EXPECT_EQ(refusal(name, "<!DOCTYPE html>\n<html>"),
+              name + ": is a web page, as a failed download leaves: fetch the file again");
+    EXPECT_EQ(refusal(name, "\x93NUMPY\1\0v\0{}"), name + ": is a file of NumPy: save it as text");
+  }
 }
 
 TEST(load_as_found, lists_without_directions) {
@@ -115,6 +233,7 @@ TEST(load_as_found, metis) {
   csr const graph = rows({{1, 2}, {0}, {0}});
   expect({{"plain.graph", "% c\n3 2\n2 3\n1\n% between\n1\n", graph},
           {"isolated.graph", "4 1\n\n3\n2\n\n", rows({{}, {2}, {1}, {}})},
+          {"comments.graph", " % c\n3 2\n\t% c\n2 3\n1\n  %\n1\n", graph},
           {"weights.graph", "3 2 001\n2 5 3 6\n1 5\n1 6\n\n \n", rows({{1, 2}, {0}, {0}}, {5, 6, 5, 6})},
           {"vertex weights.graph", "3 2 10\n9 2 3\n9 1\n9 1\n", graph},
           {"two weights.graph", "3 2 010 2\n9 8 2 3\n9 8 1\n9 8 1\n", graph},
@@ -124,6 +243,19 @@ TEST(load_as_found, metis) {
   for (int leaf = 2; leaf <= 100'001; ++leaf) star += std::to_string(leaf) + " ";
   for (int leaf = 2; leaf <= 100'001; ++leaf) star += "\n1";
   EXPECT_EQ(read("star.graph", star).graph.edges(), 200'000U);
+}
+
+TEST(load_as_found, edges_of_metis_are_listed_by_both_vertices) {
+  std::string const says =
+      "a.graph: lists an edge by one of its vertices alone, but METIS lists each by both: edges of "
+      "one direction are for an edge list (.el)";
+  EXPECT_EQ(refusal("a.graph", "3 1\n2 3\n\n\n"), says) << "two edges of one way make one of both by their number";
+  EXPECT_EQ(refusal("a.graph", "3 1\n2\n3\n\n"), says);
+  EXPECT_EQ(refusal("a.graph", "2 1\n2 2\n\n"), says);
+  EXPECT_EQ(refusal("a.graph", "4 2\n2\n3\n4\n1\n"), says) << "a circle";
+  EXPECT_EQ(refusal("a.graph", "4 2 1\n2 5\n1 5 3 5\n4 5\n\n"), says);
+  EXPECT_EQ(refusal("a.graph", "2 1\n1\n2\n"), "") << "loops are listed once";
+  EXPECT_EQ(refusal("a.graph", "2 2\n2 2\n1 1\n"), "") << "twice, by both";
 }
 
 TEST(load_as_found, weights_that_nobody_needs) {

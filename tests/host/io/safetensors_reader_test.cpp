@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <lull/host/io/foreign_file.hpp>
 #include <lull/tests/host/io/safetensors_file.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -180,6 +181,21 @@ TEST(safetensors_reader, a_number_with_a_point_or_an_exponent_may_be_whole) {
   }
 }
 
+TEST(safetensors_reader, metadata_may_be_null) {
+  test_folder const folder;
+  safetensors_reader const file{folder.write("file", foreign_file(R"({"__metadata__":null})", "")), 1 << 20};
+  EXPECT_TRUE(file.tensors().empty());
+}
+
+TEST(safetensors_reader, what_a_failed_download_left_is_named) {
+  test_folder const folder;
+  for (std::string const& text : {std::string{"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"},
+                                  std::string{"<!DOCTYPE html>"}, std::string{"<html>"}}) {
+    std::string const path = folder.write("file", text);
+    EXPECT_EQ(refusal_of(path), path + ": " + download_fault(text)) << "without the advice to make it again";
+  }
+}
+
 TEST(safetensors_reader, headers_that_cannot_be_are_refused) {
   test_folder const folder;
   auto const refused = [&](std::string const& header, std::string const& expected, std::string const& data = "data") {
@@ -194,6 +210,8 @@ TEST(safetensors_reader, headers_that_cannot_be_are_refused) {
   for (std::string const header : {"", "[]", "null", "{", "{}x", " {}", R"({"a":1,})", "{\"a\xff\":1}"})
     refused(header, no_json);
   refused("\xef\xbb\xbf{}", no_json);
+  for (std::string const text : {"{}", R"({"a":1})", "", "[]", " "})  // what follows would be ignored
+    refused(text + '\0' + "{}", "is damaged, or no safetensors file: its header has a zero byte");
   refused(R"({"a":{"b":[[)" + std::string(100'000, '['), "is no safetensors file: its header is nested too deeply");
   refused(R"({"a":{"b":{"c":{}}}})", "is no safetensors file: its header is nested too deeply");
 
@@ -201,7 +219,7 @@ TEST(safetensors_reader, headers_that_cannot_be_are_refused) {
   refused('{' + a + ',' + a + '}', "has \"a\" twice in its header");
   refused(R"({"a":{"dtype":"U8","dtype":"I8","shape":[4],"data_offsets":[0,4]}})", "has \"dtype\" twice in its header");
   refused(R"({"__metadata__":{"x\n":"","x\n":""},)" + a + '}', "has \"x\\n\" twice in its header");
-  for (std::string const metadata : {R"({"x":1})", R"({"x":[]})", "[]", "null", R"("text")"})
+  for (std::string const metadata : {R"({"x":1})", R"({"x":[]})", "[]", R"({"x":null})", R"("text")"})
     refused(R"({"__metadata__":)" + metadata + ',' + a + '}', "has metadata that are not texts by their names");
 
   std::string const bad = "has a bad tensor \"a\": ";

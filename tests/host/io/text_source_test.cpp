@@ -3,12 +3,13 @@
 // tests beside it hold the rest.
 #include <lull/host/io/text_source.hpp>
 
+#include <algorithm>
 #include <string>
-#include <utility>
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <lull/host/io/foreign_file.hpp>
 #include <lull/tests/support/gzip.hpp>
 #include <lull/tests/support/message_of.hpp>
 #include <lull/tests/support/test_folder.hpp>
@@ -89,16 +90,56 @@ TEST(text_source, calls_other_bytes_after_gzip_data_garbage) {
   }
 }
 
-TEST(text_source, names_a_packing_that_it_does_not_read) {
-  using namespace std::string_literals;
-  for (auto const& [bytes, name] : {std::pair{"BZh91AY&SY"s, "bzip2"},
-                                    {"\xfd"
-                                     "7zXZ\0\0"s,
-                                     "xz"},
-                                    {"\x28\xb5\x2f\xfd\x04"s, "zstd"},
-                                    {"PK\3\4\x14"s, "zip"}}) {
-    EXPECT_EQ(text_of("a.gz", bytes), "is packed with "s + name + ": unpack it, or use gzip");
+TEST(text_source, names_what_holds_no_text) {
+  for (std::string const& bytes : {std::string{"BZh91AY&SY"}, std::string{"PK\3\4"}, std::string{"\x1f\x9d\x90"}})
+    EXPECT_EQ(text_of("a.gz", bytes), foreign_file_fault(bytes));
+  for (std::string const& bytes : {gzip("1 2\n"), gzip(""), gzip("1 2\n") + "garbage", std::string{"\x1f\x8b"}})
+    EXPECT_EQ(text_of("a.gz", gzip(bytes)), "is packed with gzip twice: unpack it once");
+  std::string const page = "<!doctype html>\n";
+  for (std::string const& bytes : {page, gzip(page), gzip("") + gzip(page)})
+    EXPECT_EQ(text_of("a.csv", bytes), foreign_file_fault(page));
+}
+
+TEST(text_source, takes_line_ends_of_the_first_line) {
+  test::test_folder const folder;
+  auto const taken = [&](std::string const& bytes) {
+    text_source source{folder.write("text", bytes), 1UL << 30};
+    source.take_line_ends();
+    std::string read;
+    for (text_block block; source.next(block);) read += block.text();
+    return read;
+  };
+  EXPECT_EQ(taken("a\rb\r"), "a\nb\n");
+  EXPECT_EQ(taken("\ra"), "\na\n");
+  EXPECT_EQ(taken(gzip("a\rb")), "a\nb\n");
+  EXPECT_EQ(taken("a\r\nb\rc\n"), "a\r\nb\rc\n");
+  EXPECT_EQ(taken("a\nb\rc\n"), "a\nb\rc\n");
+  EXPECT_EQ(taken("a\r"), "a\r\n") << "which readers of lines take as CRLF";
+  EXPECT_EQ(taken(""), "");
+  std::string const line(text_block_bytes / 2 - 1, 'a');
+  EXPECT_EQ(taken(line + "\r\nb\n"), line + "\r\nb\n") << "cut between the two";
+  std::string many;
+  while (many.size() < 2 * text_block_bytes) many += "abc\r";
+  std::string const read = taken(many);
+  EXPECT_EQ(std::count(read.begin(), read.end(), '\n'), std::ssize(many) / 4);
+  EXPECT_EQ(read.find('\r'), read.npos);
+}
+
+TEST(text_source, a_block_grows_for_a_line_that_may_be_long) {
+  test::test_folder const folder;
+  for (std::string const& bytes : {std::string(3 * text_block_bytes, 'x') + "\ny\n", std::string("y\n")}) {
+    text_source source{folder.write("text", bytes), 1UL << 30};
+    text_block block{.max_bytes = 4 * text_block_bytes};
+    std::string read;
+    for (; source.next(block);) read += block.text();
+    EXPECT_TRUE(read == bytes) << bytes.size();
+    EXPECT_EQ(block.bytes.size(), bytes.size() > 2 ? 4 * text_block_bytes : text_block_bytes);
   }
+  text_source source{folder.write("text", std::string(5 * text_block_bytes, 'x')), 1UL << 30};
+  text_block block{.max_bytes = 4 * text_block_bytes};
+  EXPECT_TRUE(source.next(block));
+  EXPECT_EQ(block.size, 4 * text_block_bytes) << "and ends there, with a line end";
+  EXPECT_FALSE(source.next(block));
 }
 
 TEST(text_source, skips_a_byte_order_mark_at_the_beginning) {

@@ -96,6 +96,8 @@ TEST_F(machine_profiles_read, a_number_with_a_point_or_an_exponent_may_be_whole)
     EXPECT_NE(refusal_of(put(number)).find("machine_bytes is no count"), std::string::npos) << number;
   EXPECT_EQ(refusal_of("\xef\xbb\xbf" + put("3")), "not refused") << "a byte order mark may come first";
   EXPECT_NE(refusal_of("\n\xef\xbb\xbf" + put("3")).find("it is not JSON"), std::string::npos);
+  for (std::string const rest : {"", "\n", "{}", "garbage"})
+    EXPECT_NE(refusal_of(put("3") + '\0' + rest).find("it holds a zero byte"), std::string::npos) << rest;
 }
 
 TEST_F(machine_profiles_read, numbers_that_cannot_be_are_refused) {

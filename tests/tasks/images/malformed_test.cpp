@@ -244,6 +244,10 @@ TEST(malformed_image, names_and_contents_that_differ) {
   EXPECT_EQ(read_or_refused(folder.write("a", jpeg)), outcome::read);
   expect_refused(folder.write("empty.png", ""), "is empty");
   expect_refused(folder.write("text.png", "not an image at all"), "is neither a PNG nor a JPEG");
+  for (std::string const name : {"a.png", "b.jpg", "c"}) {
+    expect_refused(folder.write(name, "<!DOCTYPE html>\n"), "is a web page, as a failed download leaves");
+    expect_refused(folder.write(name, "version https://git-lfs.github.com/spec/v1\n"), "is a pointer of Git LFS");
+  }
   expect_refused(folder.write("gif.jpg", "GIF89a\1\0\1\0"s),
                  "is neither a PNG nor a JPEG, but a picture of the format GIF, which is not read: convert it");
   expect_refused(folder.write("lines.png", signature.substr(0, 4) + "\n\x1a\n"), "is neither a PNG nor a JPEG");
