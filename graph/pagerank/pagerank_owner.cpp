@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <lull/graph/graph_owner.hpp>
-#include <lull/graph/load/load_lines.hpp>
 #include <lull/graph/pagerank/pagerank_arrays.hpp>
 #include <lull/graph/pagerank/pagerank_owner.hpp>
 #include <lull/graph/pagerank/verify_pagerank.hpp>
+#include <lull/graph/pagerank/vertex_names.hpp>
 #include <lull/graph/result_lines.hpp>
 #include <lull/host/error.hpp>
 
@@ -20,51 +20,13 @@ constexpr option own_options[] = {
     {"sweeps", option_kind::integer, "100", "[1, 1000000000]", "greatest number of sweeps, converged or not"},
     {"out", option_kind::path, "", "", "file for the ranks: vertex, tab, rank a line"},
     {"names", option_kind::path, "", "",
-     "file with the vertices' names, one a line, the lowest vertex first; also gzip"},
+     "file with the vertices' names, one a line, the lowest vertex first, or each after its vertex's number and a tab, "
+     "comma or semicolon; also gzip"},
     {"top", option_kind::integer, "10", "[0, 1000]", "how many vertices to list, highest rank first"},
     {"grain", option_kind::integer, "1", "[1, 65536]", "tiles of 2048 edges in a chunk"},
 };
 
 constexpr auto pagerank_options = with_graph_options(own_options);
-
-/// Reads a name a line, whatever it holds. The file is no delimited text: a delimiter, a quote, a blank and a # may be
-/// parts of a name, an empty line is the name of a vertex, and the first line is a name, not a heading. Lines end in
-/// LF, CRLF or CR.
-std::vector<std::string> read_names(path const& file, std::uint32_t vertices) {
-  constexpr std::uint64_t max_bytes = 1ULL << 32;
-  std::vector<std::string> names;
-  try {
-    text_source text{file.string(), max_bytes};
-    if (ends_lines_at_returns(text.peek(text_block_bytes - 1))) text.end_lines_at_returns();
-    text_block block;
-    while (text.next(block)) {
-      std::string_view left = block.text();
-      while (!left.empty()) {
-        auto const end = left.find('\n');
-        std::string_view line = left.substr(0, end);
-        if (line.size() > detail::max_line_bytes)
-          throw input_error(file.string(), names.size() + 1, "the line is longer than 64 KiB");
-        if (auto const mark = byte_order_mark_fault(line); !mark.empty())
-          throw input_error(file.string(), names.size() + 1, mark);
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        if (names.size() == vertices)
-          throw input_error(file.string(), names.size() + 1,
-                            "is a name too many: the graph has " + std::to_string(vertices) +
-                                " vertices, and each has a line (no heading)");
-        names.emplace_back(line);
-        left.remove_prefix(end + 1);
-      }
-    }
-  } catch (text_error const& reason) {
-    throw input_error(file.string(), 0, reason.what());
-  }
-  if (names.size() < vertices) {
-    throw input_error(file.string(), 0,
-                      "holds " + std::to_string(names.size()) + " names, but the graph has " +
-                          std::to_string(vertices) + " vertices");
-  }
-  return names;
-}
 
 class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
  public:
@@ -94,10 +56,16 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
     list_vertices(lines, "highest ranks of " + std::to_string(ranks.size()) + " vertices:",
                   top_vertices(ranks, static_cast<std::size_t>(values_.integer("top"))), [&](std::uint32_t vertex) {
                     std::string const name =
-                        names_.empty() ? "vertex " + std::to_string(input_.id_of(vertex)) : names_[vertex];
+                        names_.names.empty() ? "vertex " + std::to_string(input_.id_of(vertex)) : names_.names[vertex];
                     return formatted("%.6f  ", ranks[vertex]) + name;
                   });
     return lines;
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> all = graph_owner::notes();
+    if (!names_.note.empty()) all.push_back(names_.note);
+    return all;
   }
 
   std::vector<task_figure> figures() const override {
@@ -120,10 +88,11 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
     return {executor, graph, settings_};
   }
 
-  std::vector<std::string> make_names(std::uint32_t vertices) const {
-    if (values_.has("names")) return read_names(values_.path("names"), vertices);
-    if (!input_.is_shipped()) return {};
-    return read_names(graph_input::shipped("debian12-packages.names.gz"), vertices);
+  vertex_names make_names(std::uint32_t vertices) const {
+    if (!values_.has("names") && !input_.is_shipped()) return {};
+    return read_vertex_names(
+        values_.has("names") ? values_.path("names") : graph_input::shipped("debian12-packages.names.gz"), vertices,
+        input_.first_id());
   }
 
   static std::string sum_up(pagerank_progress const& end) {
@@ -141,7 +110,7 @@ class pagerank_owner final : public graph_owner<pagerank_arrays<pagerank>> {
   }
 
   pagerank_settings settings_;
-  std::vector<std::string> names_;  // (vertices,) or empty
+  vertex_names names_;
   std::uint64_t max_chain_ = 0;
 };
 

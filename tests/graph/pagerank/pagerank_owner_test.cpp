@@ -87,6 +87,40 @@ TEST(pagerank_owner, a_name_may_hold_anything_and_lines_end_as_they_do) {
   }
 }
 
+TEST(pagerank_owner, names_may_stand_after_their_vertices_numbers) {
+  test::test_folder const folder;
+  auto const graph = folder.write("g.el", "1 0\n2 0\n");
+  auto const first_of = [&](std::string const& ids, std::string const& text, std::string const& note) {
+    auto const names = folder.write("names", text);
+    auto const path = ids == "0" ? graph
+                                 : folder.write("g.mtx",
+                                                "%%MatrixMarket matrix coordinate pattern general\n"
+                                                "3 3 2\n2 1\n3 1\n");
+    runtime side{on_threads()};
+    auto const star = test::run_owner(side, pagerank_entry(), {{"graph", path}, {"names", names}, {"top", "1"}});
+    EXPECT_EQ(star->notes().empty() ? "" : star->notes().back(), note) << text;
+    return star->write().back();
+  };
+  std::string const note = "names: a vertex's number stands before its name";
+  for (std::string const divider : {"\t", ",", ";"}) {
+    for (std::string const end : {"\n", "\r\n", "\n\n"}) {
+      EXPECT_TRUE(first_of("0", "2" + divider + "b\n1" + divider + "a\n0" + divider + "the hub" + end, note)
+                      .ends_with("  the hub"))
+          << divider;
+      EXPECT_TRUE(first_of("1", "3" + divider + "b\n2" + divider + "a\n1" + divider + "hub, 1" + end, note)
+                      .ends_with("  hub, 1"))
+          << divider;
+    }
+  }
+  for (std::string const name : {"7,hub", "0;hub", "0 hub", "0", "0,"})  // names that look so: not each has a number
+    EXPECT_TRUE(first_of("0", name + "\na\nb\n", "").ends_with("  " + name));
+  EXPECT_TRUE(first_of("0", "1,hub\n1,a\n2,b\n", "").ends_with("  1,hub"));
+  for (std::string const wrong : {"0\ta\n1\tb\n1\tc\n", "0\ta\n1\tb\n3\tc\n"})
+    EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", folder.write("names", wrong)}})
+                  .find("names:3: begins with the number"),
+              std::string::npos);
+}
+
 TEST(pagerank_owner, refuses_names_that_it_cannot_use_before_the_work) {
   test::test_folder const folder;
   auto const graph = folder.write("g.el", "0 1\n1 2\n");
@@ -97,10 +131,10 @@ TEST(pagerank_owner, refuses_names_that_it_cannot_use_before_the_work) {
   auto const names = folder.write("names", "zero\none\n");
   EXPECT_NE(refusal<input_error>({{"graph", graph}, {"names", names}}).find("holds 2 names, but the graph has 3"),
             std::string::npos);
-  for (std::string const more : {"name\nzero\none\ntwo\n", "zero\none\ntwo\n\n", "zero\r\none\r\ntwo\r\nthree",
+  for (std::string const more : {"name\nzero\none\ntwo\n", "zero\none\ntwo\n\nthree\n", "zero\r\none\r\ntwo\r\nthree",
                                  "zero\rone\rtwo\rthree\r", "zero\none\ntwo\n#\n"}) {
     auto const message = refusal<input_error>({{"graph", graph}, {"names", folder.write("more", more)}});
-    EXPECT_NE(message.find("more:4: is a name too many: the graph has 3 vertices"), std::string::npos) << message;
+    EXPECT_NE(message.find(": is a name too many: the graph has 3 vertices"), std::string::npos) << message;
   }
 }
 
