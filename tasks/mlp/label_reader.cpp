@@ -5,16 +5,14 @@
 #include <cmath>
 #include <utility>
 
-#include <lull/host/io/short_number.hpp>
 #include <lull/tasks/mlp/label_text.hpp>
 #include <lull/tasks/mlp/labelled_rows.hpp>
 
 namespace lull {
 namespace {
 
-constexpr std::uint32_t minus_one = 0xffff'ffff;  // no number of a class: those are below 2^31
-constexpr std::size_t max_named = 16;             // classes that are told with their rows
-constexpr std::uint64_t few_classes = 8;          // each row of a small table may have a class of its own
+constexpr std::size_t max_named = 16;     // classes that are told with their rows
+constexpr std::uint64_t few_classes = 8;  // each row of a small table may have a class of its own
 
 }  // namespace
 
@@ -34,22 +32,6 @@ label_reader::label_reader(delimited_text& text, table_columns const& columns, s
   key_ = column_key(text.dialect(), *columns.label);
 }
 
-bool label_reader::find_simple(std::string_view field, std::uint32_t& label) const {
-  if (named_) {
-    auto const found = numbers_.find(field);
-    if (found != numbers_.end()) label = found->second;
-    return found != numbers_.end();
-  }
-  if (minus_line_ != 0 && field == "-1") {
-    label = minus_one;
-    return true;
-  }
-  std::uint64_t number = 0;
-  if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes_) return false;
-  label = static_cast<std::uint32_t>(number);
-  return true;
-}
-
 std::uint32_t label_reader::read(std::string_view field) {
   if (!field.empty()) return named_ ? class_of(field) : number_of(field);
   bool const ends_rows =
@@ -64,8 +46,8 @@ void label_reader::refuse(std::string_view field, std::string const& fault) cons
 }
 
 void label_reader::refuse_column(std::uint64_t line, std::string const& reason) const {
-  text_.refuse_at(line, place_ + " is text, and no label was given; " + reason +
-                            ": give label=" + (text_.dialect().header ? "NAME" : "NUMBER") + " or drop=" + key_);
+  text_.refuse_at(
+      line, place_ + " is text, and no label was given; " + reason + ": give label=" + any_key() + " or drop=" + key_);
 }
 
 std::uint32_t label_reader::number_of(std::string_view field) {
@@ -75,8 +57,8 @@ std::uint32_t label_reader::number_of(std::string_view field) {
   if (result == number_reading::no_number) refuse(field, "is not a number, as other labels are: mend it");
   if (result == number_reading::out_of_range || !std::isfinite(label)) refuse(field, "is not a finite number");
   if (label != std::floor(label)) {
-    refuse(field,
-           "is not a whole number: labels are classes, 0, 1, 2 and so on, or text; label=NAME takes another column");
+    refuse(field, "is not a whole number: labels are classes, 0, 1, 2 and so on, or text; label=" + any_key() +
+                      " takes another column");
   }
   if (label == -1 && !to_class_) {
     if (minus_line_ == 0) minus_line_ = text_.line();

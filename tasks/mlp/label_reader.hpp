@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <lull/host/io/delimited_text.hpp>
+#include <lull/host/io/short_number.hpp>
 #include <lull/tasks/mlp/table_columns.hpp>
 
 namespace lull {
@@ -32,6 +33,9 @@ class label_reader {
   void finish(labelled_rows& rows);
 
  private:
+  static constexpr std::uint32_t minus_one = 0xffff'ffff;  // no number of a class: those are below 2^31
+
+  std::string any_key() const { return text_.dialect().header ? "NAME" : "NUMBER"; }  // in advice
   std::uint32_t number_of(std::string_view field);
   std::uint32_t class_of(std::string_view field);
   [[noreturn]] void refuse(std::string_view field, std::string const& fault) const;
@@ -52,5 +56,21 @@ class label_reader {
   std::uint64_t minus_line_ = 0;  // of the first label that is -1; 0: none yet
   std::uint64_t const max_classes_;
 };
+
+inline bool label_reader::find_simple(std::string_view field, std::uint32_t& label) const {
+  if (named_) {
+    auto const found = numbers_.find(field);
+    if (found != numbers_.end()) label = found->second;
+    return found != numbers_.end();
+  }
+  if (minus_line_ != 0 && field == "-1") {
+    label = minus_one;
+    return true;
+  }
+  std::uint64_t number = 0;
+  if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes_) return false;
+  label = static_cast<std::uint32_t>(number);
+  return true;
+}
 
 }  // namespace lull

@@ -42,7 +42,7 @@ struct labelled_limits {
 /// Throws input_error with file and line: another number of columns than in the first line, what is not a number, an
 /// infinity or NaN, a number too large for a float (or below 1e-307 and not 0), a label that is negative, fractional,
 /// too large or a mark for a missing value, a label or a column's name that is not UTF-8, a label with a line end, a
-/// label in a column that nobody named as such and that holds dates, amounts or a class for each row, a Matrix Market
+/// label in the only column of text that holds dates, amounts or a class for most rows, a Matrix Market
 /// file, a line over 2 MiB, damaged or truncated gzip data, a limit exceeded, a file without rows, a file whose rows
 /// all have one label. limit_error where memory does not suffice: before reading, where the file's size and samples of
 /// its text tell, or else as soon as the rows that were read tell.

@@ -124,7 +124,8 @@ TEST(labelled_rows, what_is_no_row_is_refused_with_file_and_line) {
       {good + "5,6,-1\n", 3,
        "the label `-1` in column 3 is negative: classes count from 0, or are -1 and 1; another row has 0"},
       {good + "5,6,1.5\n", 3,
-       "the label `1.5` in column 3 is not a whole number: labels are classes, 0, 1, 2 and so on, or text; label=NAME "
+       "the label `1.5` in column 3 is not a whole number: labels are classes, 0, 1, 2 and so on, or text; "
+       "label=NUMBER "
        "takes another column"},
       {good + "5,6,one\n", 3, "the label `one` in column 3 is not a number, as other labels are: mend it"},
       {good + "5,6,\n", 3,
