@@ -42,7 +42,7 @@ class label_reader {
   [[noreturn]] void refuse_column(std::uint64_t line, std::string const& reason) const;
   void sort_classes(labelled_rows& rows) const;
   void join_signs(labelled_rows& rows);
-  std::string said_of(labelled_rows const& rows, std::vector<std::uint64_t> const& counts) const;
+  std::string said_of(labelled_rows const& rows) const;
 
   delimited_text& text_;
   table_columns const& columns_;
@@ -57,18 +57,18 @@ class label_reader {
   std::uint64_t const max_classes_;
 };
 
-inline bool label_reader::find_simple(std::string_view field, std::uint32_t& label) const {
+/// A call for each row would make reading slower.
+[[gnu::always_inline]] inline bool label_reader::find_simple(std::string_view field, std::uint32_t& label) const {
   if (named_) {
     auto const found = numbers_.find(field);
     if (found != numbers_.end()) label = found->second;
     return found != numbers_.end();
   }
-  if (minus_line_ != 0 && field == "-1") {
-    label = minus_one;
-    return true;
-  }
   std::uint64_t number = 0;
-  if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes_) return false;
+  if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes_) {
+    label = minus_one;
+    return minus_line_ != 0 && field == "-1";
+  }
   label = static_cast<std::uint32_t>(number);
   return true;
 }
