@@ -65,6 +65,10 @@ std::uint32_t label_reader::number_of(std::string_view field) {
     return minus_one;
   }
   if (label < 0) refuse(field, "is negative: classes count from 0, or are -1 and 1");
+  if (label >= static_cast<double>(max_classes_) && to_class_) {
+    refuse(field, "is no class of the model, which has " + std::to_string(max_classes_) +
+                      ": leave the row out, or the column with drop=" + key_);
+  }
   if (label >= static_cast<double>(max_classes_)) {
     refuse(field, "is over the limit: max_classes = " + std::to_string(max_classes_) + " allows labels up to " +
                       std::to_string(max_classes_ - 1));
@@ -81,7 +85,7 @@ std::uint32_t label_reader::class_of(std::string_view field) {
     if (found != numbers_.end()) return found->second;
   }
   if (to_class_ && !known_) {
-    refuse(field, "is text, but the model's classes are numbers: take the model of this table, or drop=" + key_);
+    refuse(field, "is text, but the model's classes are numbers: drop=" + key_ + " leaves the labels out");
   }
   std::string const fault = label_fault(field);
   if (!fault.empty()) refuse(field, fault);

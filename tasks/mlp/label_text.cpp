@@ -9,6 +9,8 @@
 namespace lull {
 namespace {
 
+bool is_control(char byte) { return static_cast<unsigned char>(byte) < ' ' || byte == '\x7f'; }
+
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 /// The field with 9 for each run of digits: `2020-01-31` is 9-9-9.
@@ -109,7 +111,6 @@ bool is_missing_mark(std::string_view field) {
 
 std::string label_fault(std::string_view label) {
   if (!is_utf8(label)) return "is not UTF-8: save the file as UTF-8";
-  auto const is_control = [](char byte) { return static_cast<unsigned char>(byte) < ' ' || byte == '\x7f'; };
   auto const found = std::find_if(label.begin(), label.end(), is_control);
   if (found == label.end()) return {};
   std::string const what = *found == '\n' || *found == '\r' ? "a line end"
@@ -136,10 +137,11 @@ std::string_view value_kind(std::string_view field) {
 
 std::string class_text(std::string_view name) {
   constexpr std::size_t shown = 40;
-  if (name.size() <= shown) return "`" + std::string{name} + "`";
-  std::size_t end = shown;
-  while (end != 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  return "`" + std::string{name.substr(0, end)} + "…`";
+  std::size_t end = std::min(name.size(), shown);
+  while (end != 0 && end != name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+  std::string text{name.substr(0, end)};
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return "`" + text + (end == name.size() ? "`" : "…`");
 }
 
 }  // namespace lull

@@ -18,7 +18,7 @@ std::string label_fault(std::string_view label);
 /// What a field looks like that is no class, but a value or a mark: "a date", "an amount of money". Empty: a name.
 std::string_view value_kind(std::string_view field);
 
-/// The name between accents, cut after 40 bytes between two characters.
+/// The name between accents, cut after 40 bytes between two characters, ? for what controls a terminal.
 std::string class_text(std::string_view name);
 
 }  // namespace lull

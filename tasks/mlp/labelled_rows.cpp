@@ -177,12 +177,18 @@ class row_reader {
       text_.refuse(place + " is empty" + (ends_rows ? ": if each row ends in a delimiter, give drop=-1" : ""));
     }
     std::string const subject = quote(field) + " in " + place + " ";
-    if (result == number_reading::no_number) {
-      bool const is_text = of.words && !of.number;
-      text_.refuse(subject + "is not a number" +
-                   (is_text ? ": drop=" + column_key(text_.dialect(), column) + " leaves the column out" : ""));
-    }
+    if (result == number_reading::no_number) refuse_text(field, subject, column);
     text_.refuse(subject + (result == number_reading::number ? "is not a finite number" : "does not fit a float"));
+  }
+
+  [[noreturn]] void refuse_text(std::string_view field, std::string const& subject, std::size_t column) const {
+    std::string const key = "drop=" + column_key(text_.dialect(), column);
+    if (is_missing_mark(field))
+      text_.refuse(subject + "is a mark for a missing value: leave the row out, or the column with " + key);
+    if (auto const kind = value_kind(field); !kind.empty())
+      text_.refuse(subject + "is no number, but " + std::string{kind} + ": write numbers alone, or give " + key);
+    text_column const& of = text_.dialect().columns[column];
+    text_.refuse(subject + "is not a number" + (of.words && !of.number ? ": " + key + " leaves the column out" : ""));
   }
 
   /// Keeps the names of the columns of numbers, if each has one of its own, and which column is the label.

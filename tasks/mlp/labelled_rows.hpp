@@ -50,7 +50,8 @@ labelled_rows read_labelled_rows(std::string const& path, labelled_limits const&
                                  table_options const& table = {});
 
 /// Reads rows of `features` numbers each, all with or all without labels: without, `labels` is empty and `classes` 0.
-/// All rows may be of one class. Classes without names in `table` are numbers, and text is refused. Also throws
+/// All rows may be of one class. Classes without names in `table` are
+/// numbers below `max_classes`, and text is refused. Also throws
 /// input_error for another number of columns.
 labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits = {},
                                  table_options const& table = {});

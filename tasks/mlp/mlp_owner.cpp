@@ -350,7 +350,8 @@ class classify_owner final : public array_owner<mlp_arrays> {
     model_ = read_mlp(values_.path("model").string());
     table_options table = table_from(values_);
     table.names = model_.names;
-    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs, {}, table);
+    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs,
+                                                 {.max_classes = model_.layers.back().outputs}, table);
     labelled_ = !all.labels.empty();
     rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
     apply(model_.columns, rows_);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <lull/host/error.hpp>
@@ -69,6 +70,28 @@ TEST_F(table_labels, of_text_are_refused_where_the_classes_of_the_model_are_numb
       2, {"the label `x` in column 2 (label) is text", "drop=label"});
   EXPECT_TRUE(ask("a,b,species\n1,2,setosa\n3,4,virginica\n", 2, {.drop = "species"}).labels.empty());
   EXPECT_EQ(ask("1,2,0\n3,4,2\n", 2).labels, (labels{0, 2}));
+}
+
+TEST_F(table_labels, that_the_model_has_not_are_refused) {
+  for (auto const& [text, line, label] : {std::tuple{"1,2,0\n3,4,3\n", 2U, "3"},
+                                          {"1,2,477\n3,4,1\n", 1U, "477"},
+                                          {"a,b,y\n1,2,0\n3,4,2\n5,6,4.0\n", 4U, "4.0"},
+                                          {"y,a,b\n70000,2,0\n3,4,2\n", 2U, "70000"}}) {
+    auto const path = folder_.write("rows.csv", text);
+    refused([&] { return read_rows_to_class(path, 2, {.max_classes = 3}); }, line,
+            {"the label `" + std::string{label} + "` in column ", "is no class of the model, which has 3", "drop="});
+  }
+}
+
+TEST_F(table_labels, are_read_after_values_and_what_is_no_value_is_told) {
+  for (auto const& [field, says] :
+       {std::pair<std::string, std::string>{
+            "?", "is a mark for a missing value: leave the row out, or the column with drop=b"},
+        {"NA", "is a mark for a missing value: leave the row out, or the column with drop=b"},
+        {"\"1,100\"", "is no number, but a number with signs between its thousands"},
+        {"1:30", "is no number, but a time"},
+        {"50%", "is no number, but a percentage"}})
+    refused([&] { return train("a,b,y\n1,2,0\n3,4,1\n5,6,1\n1," + field + ",1\n"); }, 5, {"in column 2 (b) " + says});
 }
 
 TEST_F(table_labels, that_are_no_utf8_are_refused) {
@@ -140,7 +163,7 @@ TEST_F(table_labels, are_not_taken_from_a_column_of_values_that_is_text) {
              ": give label=NAME or drop=when"});
     EXPECT_EQ(train(text, {.drop = "when"}).classes, 2U);
     std::string const named = "when,a,b,label\n" + rows_of(30, each.field, "2,3,");
-    refused([&] { return train(named); }, 2, {"in column 1 (when) is not a number: drop=when leaves the column out"});
+    refused([&] { return train(named); }, 2, {"in column 1 (when) is ", each.kind + ": ", "drop=when"});
   }
   EXPECT_EQ(train("day,a,b\n2020-01-01,1,2\n2020-01-02,1,2\n", {.label = "day"}).classes, 2U);  // as asked for
 }
