@@ -13,8 +13,8 @@ namespace lull {
 inline constexpr option header_row{"header", option_kind::choice, "", "yes|no",
                                    "whether the first row names the columns; default: found, and said"};
 inline constexpr option delimiter_row{
-    "delimiter", option_kind::choice, "", "comma|semicolon|tab|bar|colons|colon|blanks",
-    "what separates columns, colons is ::, blanks are runs; default: found, and said"};
+    "delimiter", option_kind::choice, "", "comma|semicolon|tab|bar|colon|double-colon|blanks",
+    "what separates columns, double-colon is ::, blanks are runs; default: found, and said"};
 inline constexpr option decimal_row{"decimal", option_kind::choice, "", "point|comma",
                                     "decimal sign of numbers; default: found, and said"};
 
@@ -26,7 +26,7 @@ inline dialect_options dialect_from(option_values const& values) {
   if (!values.has("delimiter")) return made;
   for (auto const& [name, sign] :
        {std::pair{"comma", ","}, std::pair{"semicolon", ";"}, std::pair{"tab", "\t"}, std::pair{"bar", "|"},
-        std::pair{"colons", "::"}, std::pair{"colon", ":"}, std::pair{"blanks", " "}}) {
+        std::pair{"double-colon", "::"}, std::pair{"colon", ":"}, std::pair{"blanks", " "}}) {
     if (values.choice("delimiter") == name) made.delimiter = sign;
   }
   return made;

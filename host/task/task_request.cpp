@@ -65,9 +65,14 @@ class task_parser {
       if (!ends.empty() && name.find('=') != std::string_view::npos) {
         fail(start, "\"" + std::string{name} + "\" is not a task: in a list ';' separates the options of one task");
       }
-      at(start, [&] { found = detail::find_task(name, known_); });
+      try {
+        found = detail::find_task(name, known_);
+      } catch (usage_error const& wrong) {
+        fail(start, wrong.what() + comma_hint());
+      }
     }
     task_request request{std::string{name}, option_values(found.options), std::move(library)};
+    last_key_ = {};
     while (!task_ended()) {
       ++position_;  // the colon or what stands between two options
       read_option(request.values);
@@ -95,12 +100,26 @@ class task_parser {
       fail(start,
            "an option is missing here: write key=value, or drop the " + name_of(between_) + " or colon before it");
     std::string value;
-    if (!task_ended() && text_[position_] != between_) {
+    bool const has_value = !task_ended() && text_[position_] != between_;
+    if (has_value) {
       ++position_;  // the equals sign
       skip_blanks();
       value = read_word(between_, name_of(between_) + " or the end");
     }
-    at(start, [&] { values.set(key, value); });
+    try {
+      values.set(key, value);
+    } catch (usage_error const& wrong) {
+      fail(start, wrong.what() + (has_value || between_ != ',' ? "" : comma_hint()));
+    }
+    auto const row = std::ranges::find(values.table(), key, &option::name);
+    last_key_ = row->kind == option_kind::text || row->kind == option_kind::path ? key : std::string_view{};
+  }
+
+  /// What follows a comma without an equals sign may belong to the value before it, whose quotes a shell took.
+  std::string comma_hint() const {
+    if (last_key_.empty()) return {};
+    return "; or quote a value with commas twice, as a shell takes one pair: \"…" + std::string{last_key_} +
+           "='a,b,c'\"";
   }
 
   /// What is quoted, or stands before `stop` or the task's end.
@@ -167,7 +186,8 @@ class task_parser {
   std::span<task_options const> known_;
   library_lookup of_library_;
   char between_;
-  std::string_view ends_;  // of the current task
+  std::string_view ends_;      // of the current task
+  std::string_view last_key_;  // of the text or path that stands just before; empty: neither
   std::size_t position_ = 0;
 };
 

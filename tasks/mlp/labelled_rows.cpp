@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <map>
 #include <new>
 #include <numeric>
 #include <set>
@@ -18,7 +16,10 @@
 #include <lull/host/io/delimited_text.hpp>
 #include <lull/host/io/host_memory.hpp>
 #include <lull/host/io/short_number.hpp>
+#include <lull/host/io/text_source.hpp>
 #include <lull/host/task/counter_random.hpp>
+#include <lull/tasks/mlp/label_reader.hpp>
+#include <lull/tasks/mlp/label_text.hpp>
 #include <lull/tasks/mlp/table_columns.hpp>
 
 namespace lull {
@@ -39,10 +40,7 @@ class row_reader {
         memory_(memory),
         text_(path, table.dialect, {.max_bytes = limits.max_bytes, .max_line_bytes = max_line_bytes}),
         columns_(find_table_columns(text_.dialect(), features, table)),
-        names_(table.names.classes) {
-    for (std::uint32_t at = 0; at < names_.size(); ++at) numbers_.emplace(names_[at], at);
-    known_ = !names_.empty();
-  }
+        labels_(text_, columns_, table.names.classes, features != 0, limits.max_classes) {}
 
   labelled_rows read() {
     memory_.require(text_.expect(true) * bytes_per_column);
@@ -64,14 +62,23 @@ class row_reader {
     std::uint64_t const line = text_.header_line();
     if (features_ == 0 && columns == 1)
       text_.refuse_at(line, "one column, but a row has at least one number and then, after a comma, its label");
+    check_names(line);
     if (!columns_.fault.empty()) text_.refuse_at(line, columns_.fault);
     if (columns_.values.size() > limits_.max_features) {
       text_.refuse_at(
           line, std::to_string(columns_.values.size()) +
                     " numbers and a label, over the limit max_features = " + std::to_string(limits_.max_features));
     }
-    named_ = columns_.label && (known_ || !text_.dialect().columns[*columns_.label].number) &&
-             (known_ || text_.dialect().columns[*columns_.label].words);
+  }
+
+  /// A model keeps the names, and finds its columns by them.
+  void check_names(std::uint64_t line) const {
+    for (std::size_t column = 0; column < text_.dialect().columns.size(); ++column) {
+      std::string const& name = text_.dialect().columns[column].name;
+      if (is_utf8(name)) continue;
+      text_.refuse_at(line, "the name " + quote(name) + " of column " + std::to_string(column + 1) +
+                                " is not UTF-8: save the file as UTF-8");
+    }
   }
 
   void require_memory() const { memory_.require((rows_.values.size() + rows_.labels.size()) * bytes_per_column); }
@@ -125,7 +132,7 @@ class row_reader {
       char const* const field = at;
       while (*at != mark && *at != '\n' && *at != '\r' && *at != '"') ++at;
       if (*at == '"') return nullptr;
-      if (parts_[column] == part::label && !find_simple_label({field, static_cast<std::size_t>(at - field)}, label))
+      if (parts_[column] == part::label && !labels_.find_simple({field, static_cast<std::size_t>(at - field)}, label))
         return nullptr;
     }
     if (*at == '\r') ++at;
@@ -146,27 +153,11 @@ class row_reader {
     return code == std::errc{} && std::isfinite(value) ? after : nullptr;
   }
 
-  /// Whether the label is a known class, or a number without sign and point that is allowed.
-  bool find_simple_label(std::string_view field, std::uint32_t& label) const {
-    if (named_) {
-      auto const found = numbers_.find(field);
-      if (found != numbers_.end()) label = found->second;
-      return found != numbers_.end();
-    }
-    std::uint64_t number = 0;
-    if (read_short_id(field.data(), number) != field.data() + field.size() || number >= max_classes()) return false;
-    label = static_cast<std::uint32_t>(number);
-    return true;
-  }
-
   void read_row(text_record const& record) {
     if (rows_.rows == max_rows())
       text_.refuse("more rows than the limit max_rows = " + std::to_string(limits_.max_rows));
     for (std::size_t const column : columns_.values) rows_.values.push_back(value_of(record.fields[column], column));
-    if (columns_.label) {
-      std::string_view const field = record.fields[*columns_.label];
-      rows_.labels.push_back(named_ ? class_of(field) : label_of(field));
-    }
+    if (columns_.label) rows_.labels.push_back(labels_.read(record.fields[*columns_.label]));
     ++rows_.rows;
   }
 
@@ -180,56 +171,30 @@ class row_reader {
     }
     if (result == number_reading::number && std::isfinite(value)) return value;
     std::string const place = column_text(text_.dialect(), column);
-    if (field.empty()) text_.refuse(place + " is empty");
+    text_column const& of = text_.dialect().columns[column];
+    if (field.empty()) {
+      bool const ends_rows = column + 1 == text_.dialect().columns.size() && of.name.empty();
+      text_.refuse(place + " is empty" + (ends_rows ? ": if each row ends in a delimiter, give drop=-1" : ""));
+    }
     std::string const subject = quote(field) + " in " + place + " ";
-    if (result == number_reading::no_number) text_.refuse(subject + "is not a number");
+    if (result == number_reading::no_number) refuse_text(field, subject, column);
     text_.refuse(subject + (result == number_reading::number ? "is not a finite number" : "does not fit a float"));
   }
 
-  std::uint32_t label_of(std::string_view field) {
-    if (field.empty()) text_.refuse("the label is empty");
-    double label = 0;
-    auto const result = text_.read_number(field, label);
-    std::string const subject = "the label " + quote(field) + " ";
-    if (result == number_reading::no_number) text_.refuse(subject + "is not a number");
-    if (result == number_reading::out_of_range || !std::isfinite(label))
-      text_.refuse(subject + "is not a finite number");
-    if (label < 0) text_.refuse(subject + "is negative");
-    if (label != std::floor(label)) text_.refuse(subject + "is not a whole number");
-    if (label >= static_cast<double>(max_classes())) {
-      text_.refuse(subject + "is over the limit: max_classes = " + std::to_string(max_classes()) +
-                   " allows labels up to " + std::to_string(max_classes() - 1));
-    }
-    return static_cast<std::uint32_t>(label);
+  [[noreturn]] void refuse_text(std::string_view field, std::string const& subject, std::size_t column) const {
+    std::string const key = "drop=" + column_key(text_.dialect(), column);
+    if (is_missing_mark(field))
+      text_.refuse(subject + "is a mark for a missing value: leave the row out, or the column with " + key);
+    if (auto const kind = value_kind(field); !kind.empty())
+      text_.refuse(subject + "is no number, but " + std::string{kind} + ": write numbers alone, or give " + key);
+    text_column const& of = text_.dialect().columns[column];
+    text_.refuse(subject + "is not a number" + (of.words && !of.number ? ": " + key + " leaves the column out" : ""));
   }
 
-  /// The class of a label that is text. Classes that the caller did not name are numbered as they come.
-  std::uint32_t class_of(std::string_view field) {
-    if (field.empty()) text_.refuse("the label is empty");
-    if (auto const found = numbers_.find(field); found != numbers_.end()) return found->second;
-    if (known_) text_.refuse("the label " + quote(field) + " is no class of the model");
-    if (names_.size() == max_classes())
-      text_.refuse("more classes than the limit max_classes = " + std::to_string(max_classes()));
-    names_.emplace_back(field);
-    return numbers_.emplace(field, static_cast<std::uint32_t>(names_.size() - 1)).first->second;
-  }
-
-  std::uint64_t max_classes() const { return std::clamp<std::uint64_t>(limits_.max_classes, 1, 1ULL << 31); }
-
-  /// Numbers the classes in the order of their names, so that the order of the rows does not matter.
-  void sort_classes() {
-    std::vector<std::uint32_t> number(names_.size());
-    std::uint32_t next = 0;
-    for (auto const& [name, at] : numbers_) {
-      number[at] = next;
-      rows_.names.classes.push_back(name);
-      ++next;
-    }
-    for (std::uint32_t& label : rows_.labels) label = number[label];
-  }
-
-  /// Keeps the names of the columns, if each has one of its own.
-  void name_values() {
+  /// Keeps the names of the columns of numbers, if each has one of its own, and which column is the label.
+  void name_columns() {
+    if (columns_.label) rows_.names.label = text_.dialect().columns[*columns_.label].name;
+    rows_.names.label_place = columns_.label_place;
     std::set<std::string_view> names;
     for (std::size_t const column : columns_.values) {
       std::string const& name = text_.dialect().columns[column].name;
@@ -237,7 +202,6 @@ class row_reader {
     }
     if (names.size() != columns_.values.size()) return;
     for (std::size_t const column : columns_.values) rows_.names.values.push_back(text_.dialect().columns[column].name);
-    if (columns_.label) rows_.names.label = text_.dialect().columns[*columns_.label].name;
   }
 
   labelled_rows finish() {
@@ -245,18 +209,8 @@ class row_reader {
     if (rows_.rows == 0) text_.refuse_at(0, "holds a line of column names, but no rows");
     rows_.features = static_cast<std::uint32_t>(rows_.values.size() / rows_.rows);
     rows_.taken = columns_.taken;
-    name_values();
-    if (rows_.labels.empty()) return std::move(rows_);
-    if (named_ && !known_) sort_classes();
-    if (named_ && known_) rows_.names.classes = names_;
-    auto const [lowest, highest] = std::minmax_element(rows_.labels.begin(), rows_.labels.end());
-    if (*lowest == *highest && features_ == 0) {
-      text_.refuse_at(0, "holds a single class: every label is " +
-                             (named_ ? rows_.names.classes[*lowest] : std::to_string(*lowest)) +
-                             ", so there is nothing to tell apart");
-    }
-    rows_.classes = named_ ? static_cast<std::uint32_t>(rows_.names.classes.size()) : *highest + 1;
-    if (named_) rows_.taken += "; " + std::to_string(rows_.classes) + " classes by name, in the order of the alphabet";
+    name_columns();
+    labels_.finish(rows_);
     return std::move(rows_);
   }
 
@@ -268,17 +222,23 @@ class row_reader {
   delimited_text text_;
   table_columns const columns_;
   labelled_rows rows_;
-  std::vector<std::string> names_;  // of classes, where labels are text
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;
-  bool known_ = false;       // the caller named the classes
-  bool named_ = false;       // labels are text
+  label_reader labels_;
   std::vector<part> parts_;  // (columns,) of the text
 };
+
+/// Its size would be read as a row, and its entries as others.
+void refuse_matrix(std::string const& path, std::uint64_t max_bytes) {
+  constexpr std::string_view banner = "%%MatrixMarket";
+  text_source source{path, max_bytes};
+  if (source.peek(std::min<std::uint64_t>(banner.size(), max_bytes)) != banner) return;
+  throw input_error(path, 1, "is a Matrix Market matrix, and rows of numbers with a label are needed: write it as CSV");
+}
 
 labelled_rows read_rows(std::string const& path, std::uint64_t features, labelled_limits const& limits,
                         table_options const& table) {
   file_memory const memory{path, "take fewer rows, or a computer with more memory", limits.memory};
   try {
+    refuse_matrix(path, limits.max_bytes);
     return row_reader{path, features, limits, table, memory}.read();
   } catch (text_error const& fault) {
     throw input_error(path, 0, fault.what());

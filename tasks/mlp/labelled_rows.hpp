@@ -33,22 +33,26 @@ struct labelled_limits {
   std::optional<free_memory> memory{};  // that the rows may take; none: what is free
 };
 
-/// Reads a table (delimited_text): a row a line, numbers and a label: 0, 1, 2 and so on (3.0 is 3), or text, whose
-/// classes are numbered in the order of their names. The dialect and a header are found from the first rows, the
-/// columns as find_table_columns says.
+/// Reads a table (delimited_text): a row a line, numbers and a label: 0, 1, 2 and so on (3.0 is 3), -1 and 1 alone, or
+/// text, whose classes are numbered in the order of their names. The dialect and a header are found from the first
+/// rows, the columns as find_table_columns says.
 ///
 /// Values are rounded to the nearest float, small ones to 0.
 ///
 /// Throws input_error with file and line: another number of columns than in the first line, what is not a number, an
-/// infinity or NaN, a number too large for a float (or below 1e-307 and not 0), a negative, fractional or too large
-/// label, a line over 2 MiB, damaged or truncated gzip data, a limit exceeded, a file without rows, a file whose rows
+/// infinity or NaN, a number too large for a float (or below 1e-307 and not 0), a label that is negative, fractional,
+/// too large or a mark for a missing value, a label or a column's name that is not UTF-8, a label with a line end, a
+/// label in the only column of text that holds dates, amounts or a class for most rows, a Matrix Market
+/// file, a line over 2 MiB, damaged or truncated gzip data, a limit exceeded, a file without rows, a file whose rows
 /// all have one label. limit_error where memory does not suffice: before reading, where the file's size and samples of
 /// its text tell, or else as soon as the rows that were read tell.
 labelled_rows read_labelled_rows(std::string const& path, labelled_limits const& limits = {},
                                  table_options const& table = {});
 
 /// Reads rows of `features` numbers each, all with or all without labels: without, `labels` is empty and `classes` 0.
-/// All rows may be of one class. Also throws input_error for another number of columns.
+/// All rows may be of one class. Classes without names in `table` are
+/// numbers below `max_classes`, and text is refused. Also throws
+/// input_error for another number of columns.
 labelled_rows read_rows_to_class(std::string const& path, std::uint64_t features, labelled_limits const& limits = {},
                                  table_options const& table = {});
 

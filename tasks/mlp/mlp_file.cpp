@@ -2,7 +2,9 @@
 #include <lull/tasks/mlp/mlp_file.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/safetensors_reader.hpp>
@@ -20,6 +22,7 @@ constexpr char const* advice =
 constexpr char const* classes_key = "lull.classes";
 constexpr char const* columns_key = "lull.columns";
 constexpr char const* label_key = "lull.label";
+constexpr char const* place_key = "lull.label_column";
 
 std::string one_line(std::string text) {
   std::replace_if(
@@ -87,6 +90,7 @@ void write_mlp(std::filesystem::path const& path, mlp_file const& model) {
   if (!model.names.classes.empty()) metadata[classes_key] = joined(model.names.classes);
   if (!model.names.values.empty()) metadata[columns_key] = joined(model.names.values);
   if (!model.names.label.empty()) metadata[label_key] = one_line(model.names.label);
+  if (model.names.label_place != 0) metadata[place_key] = std::to_string(model.names.label_place);
   write_safetensors(path, tensors, metadata);
 }
 
@@ -121,6 +125,12 @@ mlp_file read_mlp(std::string const& path) {
   made.names.values = read_names(file, columns_key, made.layers.front().inputs);
   if (auto const label = file.metadata().find(label_key); label != file.metadata().end())
     made.names.label = label->second;
+  if (auto const place = file.metadata().find(place_key); place != file.metadata().end()) {
+    std::string const& digits = place->second;
+    auto const [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), made.names.label_place);
+    if (code != std::errc{} || end != digits.data() + digits.size())
+      throw input_error(path, 0, std::string{"its "} + place_key + " is no number: train the perceptron again");
+  }
   return made;
 }
 

@@ -21,7 +21,8 @@ struct mlp_file {
 /// Writes a safetensors file: `scale` F32 (1,), and for each layer `weights0` F32 (inputs, outputs) and `bias0` F32
 /// (outputs,), counted from 0. Where columns were scaled, `column_shift` and `column_factor` F32 (inputs,). Names of
 /// classes are the metadata `lull.classes`, a line each, and names of columns `lull.columns`, that of the label
-/// `lull.label`. The file appears whole or not at all. Errors: those of write_safetensors.
+/// `lull.label`; `lull.label_column` is the place of the label's column, from 1. The file appears whole or not at all.
+/// Errors: those of write_safetensors.
 void write_mlp(std::filesystem::path const& path, mlp_file const& model);
 
 /// Reads such a file, of Lull or of another program. Throws input_error for a file that is no such model: another kind,

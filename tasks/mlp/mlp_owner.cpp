@@ -17,12 +17,16 @@
 namespace lull {
 namespace {
 
-constexpr option label_row{
-    "label", option_kind::text, "", "",
-    "column of labels, a name or a number from 1; default: label, target or class, the only column of text, or the "
-    "last"};
+constexpr option label_row{"label", option_kind::text, "", "",
+                           "column of labels, a name or a number from 1; default: the first that is there of one "
+                           "called label, labels, target, class or outcome, the only one of text, a first one called "
+                           "y, the last"};
+constexpr option known_label_row{"label", option_kind::text, "", "",
+                                 "column of labels, a name or a number from 1; default: as of mlp, but first one "
+                                 "called as the model's, and after the only one of text the one at its place"};
 constexpr option drop_row{"drop", option_kind::text, "", "",
-                          "columns to leave out: names or numbers from 1, or none; default: row numbers"};
+                          "columns to leave out: names or numbers from 1, 'a,b', -1 is the last, or none; default: row "
+                          "numbers, columns that count up and are called index, id, row or have no name"};
 
 constexpr option mlp_options[] = {
     {"data", option_kind::path, "", "",
@@ -55,7 +59,7 @@ constexpr option classify_options[] = {
     {"model", option_kind::path, "", "", "perceptron from the task mlp, .safetensors"},
     {"data", option_kind::path, "", "",
      "table with numbers in each row, with a label or not, also .gz; default: 1,797 handwritten digits"},
-    label_row,
+    known_label_row,
     drop_row,
     header_row,
     delimiter_row,
@@ -346,7 +350,8 @@ class classify_owner final : public array_owner<mlp_arrays> {
     model_ = read_mlp(values_.path("model").string());
     table_options table = table_from(values_);
     table.names = model_.names;
-    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs, {}, table);
+    labelled_rows const all = read_rows_to_class(data_file(values_), model_.layers.front().inputs,
+                                                 {.max_classes = model_.layers.back().outputs}, table);
     labelled_ = !all.labels.empty();
     rows_ = {all.values, labelled_ ? all.labels : std::vector<std::uint32_t>(all.rows)};
     apply(model_.columns, rows_);

@@ -6,12 +6,22 @@
 #include <iterator>
 #include <string_view>
 
+#include <lull/tasks/mlp/label_text.hpp>
+
 namespace lull {
 namespace {
 
+std::string list_names(text_dialect const& dialect) {
+  constexpr std::size_t shown = 12;
+  std::string list;
+  for (std::size_t column = 0; column < std::min(dialect.columns.size(), shown); ++column)
+    list += (column == 0 ? "" : ", ") + class_text(dialect.columns[column].name);
+  return list + (dialect.columns.size() > shown ? ", …" : "");
+}
+
 std::string no_column(text_dialect const& dialect, std::string const& wanted) {
-  return "there is no column `" + wanted + "`; the file has " + std::to_string(dialect.columns.size()) + " columns" +
-         (dialect.header ? "" : " and no line of names");
+  return "there is no column `" + wanted + "`; the file has " + std::to_string(dialect.columns.size()) +
+         (dialect.header ? " columns: " + list_names(dialect) : " columns and no line of names: give a number from 1");
 }
 
 bool is_called(text_dialect const& dialect, std::size_t column, std::string_view name) {
@@ -19,10 +29,12 @@ bool is_called(text_dialect const& dialect, std::size_t column, std::string_view
 }
 
 std::optional<std::size_t> find_named_label(text_dialect const& dialect, std::vector<std::size_t> const& kept,
-                                            std::string_view first = "label") {
-  std::string const plain = plain_name(first);
-  for (std::string_view const name : {std::string_view{plain}, std::string_view{"label"}, std::string_view{"labels"},
-                                      std::string_view{"target"}, std::string_view{"class"}}) {
+                                            std::string_view of_model) {
+  std::string const plain = plain_name(of_model);
+  for (std::string_view const name :
+       {std::string_view{plain}, std::string_view{"label"}, std::string_view{"labels"}, std::string_view{"target"},
+        std::string_view{"class"}, std::string_view{"outcome"}}) {
+    if (name.empty()) continue;
     for (std::size_t const column : kept) {
       if (is_called(dialect, column, name)) return column;
     }
@@ -31,27 +43,32 @@ std::optional<std::size_t> find_named_label(text_dialect const& dialect, std::ve
 }
 
 /// The label among `kept`, which is not empty.
-std::size_t find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept) {
-  if (auto const named = find_named_label(dialect, kept)) return *named;
+std::size_t find_label(text_dialect const& dialect, std::vector<std::size_t> const& kept, table_names const& names,
+                       bool& guessed) {
+  if (auto const named = find_named_label(dialect, kept, names.label)) return *named;
   std::vector<std::size_t> texts;
   std::copy_if(kept.begin(), kept.end(), std::back_inserter(texts),
                [&](std::size_t column) { return dialect.columns[column].words && !dialect.columns[column].number; });
-  if (texts.size() == 1) return texts.front();
+  guessed = texts.size() == 1;
+  if (guessed) return texts.front();
+  if (names.label_place != 0 && names.label_place <= kept.size()) return kept[names.label_place - 1];
   return is_called(dialect, kept.front(), "y") ? kept.front() : kept.back();  // in between it is a coordinate
 }
+
+bool is_replaced(std::string const& name) { return name.find("\xef\xbf\xbd") != name.npos; }
 
 /// The columns that a model takes, by their names. Empty where none is there; `fault` where some are not.
 std::vector<std::size_t> find_values(text_dialect const& dialect, std::vector<std::string> const& names,
                                      std::string& fault) {
   std::vector<std::size_t> found;
   std::string missing;
-  auto const is_replaced = [](std::string const& name) { return name.find("\xef\xbf\xbd") != name.npos; };
-  if (std::any_of(names.begin(), names.end(), is_replaced)) return found;  // U+FFFD: the header is not UTF-8
   for (std::string const& name : names) {
     auto const at = std::find_if(dialect.columns.begin(), dialect.columns.end(),
                                  [&](text_column const& each) { return dialect.header && each.name == name; });
     if (at != dialect.columns.end()) {
       found.push_back(static_cast<std::size_t>(at - dialect.columns.begin()));
+    } else if (is_replaced(name)) {  // U+FFFD: a model of a file that was not UTF-8
+      return {};
     } else if (missing.empty()) {
       missing = name;
     }
@@ -108,7 +125,8 @@ table_columns find_table_columns(text_dialect const& dialect, std::uint64_t feat
     std::sort(dropped.begin(), dropped.end());
     kept = by_name;
   } else if ((features == 0 || kept.size() == features + 1) && !kept.empty()) {
-    made.label = asked ? *asked : find_label(dialect, kept);
+    made.label = asked ? *asked : find_label(dialect, kept, given.names, made.guessed);
+    made.label_place = static_cast<std::size_t>(std::find(kept.begin(), kept.end(), *made.label) - kept.begin()) + 1;
     std::erase(kept, *made.label);
   }
   made.values = kept;
@@ -122,11 +140,28 @@ table_columns find_table_columns(text_dialect const& dialect, std::uint64_t feat
   for (std::size_t at = 0; at < std::min<std::size_t>(dropped.size(), 16); ++at)
     made.taken += (at == 0 ? "; left out: " : ", ") + column_text(dialect, dropped[at]);
   if (!by_name.empty()) made.taken += "; numbers by the model's names";
-  if (by_name.empty() && !given.names.values.empty())
-    made.taken +=
-        "; numbers by their order, as no column has a name of the model's: `" + given.names.values.front() + "` …";
+  if (by_name.empty() && !given.names.values.empty()) {
+    auto const& names = given.names.values;
+    made.taken += "; numbers by their order, as ";
+    made.taken += std::any_of(names.begin(), names.end(), is_replaced)
+                      ? "the model's names were not UTF-8 when it was trained"
+                      : "no column has a name of the model's: " + class_text(names.front()) + " …";
+  }
   if (!dialect.doubt.empty()) made.taken += "; " + dialect.doubt;
   return made;
+}
+
+std::string column_key(text_dialect const& dialect, std::size_t column) {
+  auto const is_word = [](char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_';
+  };
+  std::string const& name = dialect.columns[column].name;
+  if (!name.empty() && std::all_of(name.begin(), name.end(), is_word) && name != "none" &&
+      find_column(dialect, name) == column)
+    return name;
+  std::string const number = std::to_string(column + 1);  // which may be another column's name
+  if (find_column(dialect, number) == column) return number;
+  return "-" + std::to_string(dialect.columns.size() - column);
 }
 
 }  // namespace lull

@@ -232,6 +232,22 @@ TEST(task_text, malformed_text_is_refused_with_its_column) {
   EXPECT_NE(parse_message(std::string(70000, 'x')).find("is longer than"), std::string::npos);
 }
 
+/// As where a shell took the only quotes of names='a,b,c'.
+TEST(task_text, a_value_with_commas_without_quotes_is_told_how_to_quote_it) {
+  std::string const hint = "quote a value with commas twice, as a shell takes one pair: \"…names='a,b,c'\"";
+  for (std::string const text : {"pagerank:names=user,item,rating", "pagerank:sweeps=3,names=1,2",
+                                 "pagerank:names=a, b", "pagerank:names=user,sweeps", "pagerank:names='user',item"})
+    EXPECT_NE(parse_message(text).find(hint), std::string::npos) << parse_message(text);
+  for (std::string const text : {"pagerank:item", "pagerank:names=a,item=b", "spin:steps", "pagerank:names=a,b=c,d=e",
+                                 "spin:steps=1,item", "pagerank:sweeps=3,item"})
+    EXPECT_EQ(parse_message(text).find("quote"), std::string::npos) << parse_message(text);
+  EXPECT_EQ(parse_task("pagerank:names='user,item,rating'", tasks).values.path("names"), "user,item,rating");
+  auto const in_list = message_of<usage_error>([] { parse_task_list("spin,pagerank:names=user,item,rating", tasks); });
+  EXPECT_NE(in_list.find(hint), std::string::npos) << in_list;
+  auto const other = message_of<usage_error>([] { parse_task_list("pagerank:names=user;order,spin", tasks); });
+  EXPECT_EQ(other.find("quote"), std::string::npos) << other;
+}
+
 std::vector<std::string> listed(std::string_view text) {
   std::vector<std::string> found;
   for (task_request const& each : parse_task_list(text, tasks)) found.push_back(format_task(each));

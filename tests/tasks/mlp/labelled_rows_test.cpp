@@ -111,7 +111,7 @@ TEST(labelled_rows, what_is_no_row_is_refused_with_file_and_line) {
       {good + "5,0x10,1\n", 3, "`0x10` in column 2 is not a number"},
       {good + "5,+-1,1\n", 3, "`+-1` in column 2 is not a number"},
       {good + "5,++1,1\n", 3, "`++1` in column 2 is not a number"},
-      {good + "5,1.5.2,1\n", 3, "`1.5.2` in column 2 is not a number"},
+      {good + "5,1.5.2,1\n", 3, "`1.5.2` in column 2 is no number, but a date: write numbers alone, or give drop=2"},
       {good + "5,\"6\"x,1\n", 3, "column 2: text after the closing quote; a quote within is doubled"},
       {good + "5,6\0,1\n"s, 3, "`6?` in column 2 is not a number"},
       {good + "5,6\r5,6,1\n", 3, "4 columns instead of 3 as in line 1"},
@@ -121,16 +121,24 @@ TEST(labelled_rows, what_is_no_row_is_refused_with_file_and_line) {
       {good + "5,3.5e38,1\n", 3, "`3.5e38` in column 2 does not fit a float"},
       {good + "5,1e999,1\n", 3, "`1e999` in column 2 does not fit a float"},
       {good + "5,1e-999,1\n", 3, "`1e-999` in column 2 does not fit a float"},
-      {good + "5,6,-1\n", 3, "the label `-1` is negative"},
-      {good + "5,6,1.5\n", 3, "the label `1.5` is not a whole number"},
-      {good + "5,6,one\n", 3, "the label `one` is not a number"},
-      {good + "5,6,\n", 3, "the label is empty"},
-      {good + "5,6,nan\n", 3, "the label `nan` is not a finite number"},
-      {good + "5,6,inf\n", 3, "the label `inf` is not a finite number"},
-      {good + "5,6,1e999\n", 3, "the label `1e999` is not a finite number"},
-      {good + "5,6,65536\n", 3, "the label `65536` is over the limit: max_classes = 65536 allows labels up to 65535"},
-      {good + "5,6,1e30\n", 3, "the label `1e30` is over the limit: max_classes = 65536 allows labels up to 65535"},
-      {"1,2,3\n4,5,3\n", 0, "holds a single class: every label is 3, so there is nothing to tell apart"},
+      {good + "5,6,-1\n", 3,
+       "the label `-1` in column 3 is negative: classes count from 0, or are -1 and 1; another row has 0"},
+      {good + "5,6,1.5\n", 3,
+       "the label `1.5` in column 3 is not a whole number: labels are classes, 0, 1, 2 and so on, or text; "
+       "label=NUMBER "
+       "takes another column"},
+      {good + "5,6,one\n", 3, "the label `one` in column 3 is not a number, as other labels are: mend it"},
+      {good + "5,6,\n", 3,
+       "the label in column 3 is empty: if each row ends in a delimiter, drop=-1 leaves that column out; or else leave "
+       "the row out"},
+      {good + "5,6,nan\n", 3, "the label `nan` in column 3 is a mark for a missing value: leave the row out"},
+      {good + "5,6,inf\n", 3, "the label `inf` in column 3 is not a finite number"},
+      {good + "5,6,1e999\n", 3, "the label `1e999` in column 3 is not a finite number"},
+      {good + "5,6,65536\n", 3,
+       "the label `65536` in column 3 is over the limit: max_classes = 65536 allows labels up to 65535"},
+      {good + "5,6,1e30\n", 3,
+       "the label `1e30` in column 3 is over the limit: max_classes = 65536 allows labels up to 65535"},
+      {"1,2,3\n4,5,3\n", 0, "holds a single class: every label in column 3 is 3, so there is nothing to tell apart"},
       {good + std::string(2097153, ' ') + "\n", 3, "a line of more than 2097152 bytes"},
       {good + std::string(9 << 20, '1'), 3, "a line of more than 2097152 bytes"},
   };
@@ -180,7 +188,8 @@ TEST(labelled_rows, limits_hold) {
             6u);
   expect_refused(path, 2, "more rows than the limit max_rows = 1", {.max_rows = 1});
   expect_refused(path, 1, "2 numbers and a label, over the limit max_features = 1", {.max_features = 1});
-  expect_refused(path, 2, "the label `5` is over the limit: max_classes = 5 allows labels up to 4", {.max_classes = 5});
+  expect_refused(path, 2, "the label `5` in column 3 is over the limit: max_classes = 5 allows labels up to 4",
+                 {.max_classes = 5});
   expect_refused(path, 0, "has more text than max_bytes: raise it or split the file", {.max_bytes = 11});
 }
 

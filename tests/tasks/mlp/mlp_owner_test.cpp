@@ -287,7 +287,7 @@ TEST_F(mlp, says_how_it_read_the_table) {
   auto const job = owner(train_, {{"data", file("scales.csv")}, {"hidden", "8"}, {"epochs", "1"}});
   EXPECT_EQ(run(*job).back(),
             "data: separated by commas, names in the first line; 2 numbers a row, label is column 4 (kind); left out: "
-            "column 1");
+            "column 1; 3 classes by number");
   auto const by_name =
       owner(train_, {{"data", file("scales.csv")}, {"label", "kind"}, {"drop", "size"}, {"epochs", "1"}});
   EXPECT_NE(run(*by_name).back().find("left out: column 2 (size)"), std::string::npos);
