@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/host/io/text_record.hpp>
+
 namespace lull {
 
 /// Where a line that begins with # or % is a comment: in most tables it may be a row whose first field is text.
@@ -20,21 +22,6 @@ struct dialect_options {
   char decimal = '\0';           // '.' or ','; zero: found
   comment_lines comments = comment_lines::before_rows;
 };
-
-/// The fields of one line, or of several where a quoted field holds line ends.
-struct text_record {
-  std::vector<std::string_view> fields;
-  std::vector<std::string> unescaped;  // what fields with doubled quotes point to
-  char const* end = nullptr;           // after the line's end; null: a quoted field is still open where the text ends
-  std::uint64_t lines = 1;
-  std::size_t stray = 0;  // column from 1 in which text follows a closing quote; 0: none
-};
-
-/// Divides the record at `at`; `end` follows a line feed. Quotes as in RFC 4180; blanks around a field are dropped.
-void divide_record(char const* at, char const* end, std::string_view delimiter, text_record& record);
-
-/// Whether the line holds blanks alone, none of them a delimiter.
-bool is_blank_line(std::string_view line, std::string_view delimiter);
 
 /// What is known of a column from the first rows.
 struct text_column {
@@ -75,8 +62,5 @@ std::string plain_name(std::string_view name);
 /// Whether the column counts up and has a name that tables give their row numbers, or none; or is the first, has no
 /// name, as pandas writes an index, and its numbers are whole and different.
 bool is_row_number(text_column const& column);
-
-/// Divides `a,b,c`; a name with a comma is quoted.
-std::vector<std::string> divide_names(std::string_view list);
 
 }  // namespace lull
