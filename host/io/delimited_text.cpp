@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/text_sample.hpp>
 
 namespace lull {
 namespace {
@@ -133,11 +134,23 @@ bool delimited_text::next(text_record& record) {
     refuse(std::to_string(record.fields.size()) + " columns instead of " + std::to_string(width_) + " as in line " +
            std::to_string(header_line_));
   }
+  record_ = &record;
   return true;
 }
 
 void delimited_text::find_decimal(std::string_view field) {
-  if (auto const sign = field.find_first_of(".,"); sign != field.npos) dialect_.decimal = field[sign];
+  auto const found = detail::spelling_of(field);
+  bool const comma = found == detail::spelling::with_comma;
+  if (!comma && found != detail::spelling::with_point) return;
+  if (comma || detail::may_group_thousands(field)) {  // what was taken is already said, so this would be taken silently
+    auto const& fields = record_->fields;
+    auto const at = std::find_if(fields.begin(), fields.end(), [&](auto each) { return each.data() == field.data(); });
+    std::string const sign = comma ? "comma" : "point";
+    refuse(column_text(dialect_, static_cast<std::size_t>(at - fields.begin())) + ": " + quote(field) + " has a " +
+           sign + ", and no number in the first rows tells whether that is the decimal sign: give decimal=" + sign +
+           " if it is, and write thousands without it if not");
+  }
+  dialect_.decimal = '.';
 }
 
 void delimited_text::refuse(std::string const& message) const { refuse_at(record_line_, message); }

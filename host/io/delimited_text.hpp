@@ -41,7 +41,8 @@ class delimited_text {
   std::string_view rest();
   void advance(char const* to, std::uint64_t lines);
 
-  /// Reads a number with the text's decimal sign. The first number that has a sign decides which.
+  /// Reads a number of the last row with the text's decimal sign. Where the first rows have none, it is a point: the
+  /// first number with a comma, or with three digits after a point, is refused, as it may separate thousands.
   template <class Number>
   number_reading read_number(std::string_view field, Number& number) {
     if (dialect_.decimal == '\0') find_decimal(field);
@@ -67,7 +68,8 @@ class delimited_text {
   std::uint64_t record_line_ = 0;
   std::uint64_t header_line_ = 0;
   comment_lines const comments_;
-  std::size_t width_ = 0;  // columns; 0: no row yet
+  text_record const* record_ = nullptr;  // of the row that `next` returned
+  std::size_t width_ = 0;                // columns; 0: no row yet
   bool header_read_ = false;
   bool returns_ = false;  // end lines
 };

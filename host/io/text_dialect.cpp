@@ -76,6 +76,27 @@ bool are_different(std::vector<std::uint64_t> numbers) {
   return !numbers.empty() && std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
+void add_doubt(std::string& doubts, std::string const& doubt) {
+  doubts += (doubts.empty() || doubt.empty() ? "" : "; ") + doubt;
+}
+
+/// What to say where each number with a sign could be a whole number with a sign of thousands.
+std::string thousands_doubt(std::vector<row> const& rows, std::size_t begin) {
+  std::string first;
+  for (std::size_t at = begin; at < rows.size(); ++at) {
+    for (std::string const& field : rows[at]) {
+      auto const spelt = spelling_of(field);
+      if (spelt != spelling::with_point && spelt != spelling::with_comma) continue;
+      if (!detail::may_group_thousands(field)) return {};
+      if (first.empty()) first = field;
+    }
+  }
+  if (first.empty()) return {};
+  std::string const sign = first.find(',') != first.npos ? "comma" : "point";
+  return "each number with a " + sign + " has three digits after it, as " + first + ": if the " + sign +
+         " separates thousands, take it out";
+}
+
 }  // namespace
 
 text_dialect find_dialect(std::string_view text, dialect_options const& given) {
@@ -99,6 +120,7 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
       if (spelt == spelling::with_comma) made.decimal = ',';
     }
   }
+  if (given.decimal == '\0' && made.delimiter != ",") add_doubt(made.doubt, thousands_doubt(rows, begin));
   for (std::size_t column = 0; column < columns.size(); ++column) {
     auto const numbers = detail::whole_numbers(rows, begin, column);
     made.columns.push_back({.name = made.header ? rows.front()[column] : "",
@@ -118,6 +140,7 @@ std::string to_string(text_dialect const& dialect) {
   auto const found = names.find(dialect.delimiter);
   return std::string{"separated by "} + (found != names.end() ? found->second : "another sign") +
          (dialect.decimal == ',' ? ", decimal commas" : "") +
+         (dialect.decimal == '.' && dialect.delimiter != "," ? ", decimal points" : "") +
          (dialect.header ? ", names in the first line" : ", no line of names");
 }
 

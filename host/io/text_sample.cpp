@@ -28,6 +28,14 @@ std::optional<std::uint64_t> whole_number(std::string_view field) {
   return plain ? std::optional{number} : std::nullopt;
 }
 
+bool may_group_thousands(std::string_view field) {
+  if (field.starts_with('-') || field.starts_with('+')) field.remove_prefix(1);
+  auto const sign = field.find_first_of(".,");
+  if (sign == field.npos || sign == 0 || sign > 3 || field.size() != sign + 4 || field.front() == '0') return false;
+  return std::count_if(field.begin(), field.end(), [](char byte) { return byte >= '0' && byte <= '9'; }) + 1 ==
+         static_cast<std::ptrdiff_t>(field.size());
+}
+
 std::vector<row> rows_of(std::string_view text, std::string_view delimiter) {
   std::vector<row> rows;
   text_record record;

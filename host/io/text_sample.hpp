@@ -20,6 +20,9 @@ constexpr bool is_number(spelling of) noexcept { return of >= spelling::whole; }
 /// None for what is otherwise than `std::to_string` would write it.
 std::optional<std::uint64_t> whole_number(std::string_view field);
 
+/// Whether its sign may separate thousands: `1,100`, `-12.500`.
+bool may_group_thousands(std::string_view field);
+
 using row = std::vector<std::string>;
 
 /// The first rows, 100 at most, without blank lines.
