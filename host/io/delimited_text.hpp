@@ -55,6 +55,7 @@ class delimited_text {
  private:
   void begin(dialect_options const& given);
   bool fill();
+  bool take_block();
   bool read_record(text_record& record);
   void find_decimal(std::string_view field);
 

@@ -133,6 +133,23 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
   return made;
 }
 
+bool find_commented_header(std::string const& comment, std::string_view text, dialect_options const& given,
+                           text_dialect& found) {
+  dialect_options without = given;
+  without.header.reset();
+  text_dialect const below = find_dialect(text, without);
+  if (!given.header.value_or(true) || below.header || below.columns.size() < 2) return false;
+  auto const names = detail::rows_of(comment, below.delimiter);
+  if (names.size() != 1 || names[0].size() != below.columns.size()) return false;
+  auto const is_name = [](std::string const& field) { return spelling_of(field) == spelling::word; };
+  if (!std::all_of(names[0].begin() + 1, names[0].end(), is_name) || is_number(spelling_of(names[0][0]))) return false;
+  without.delimiter = below.delimiter;
+  without.header = true;
+  found = find_dialect(comment + std::string{text}, without);
+  found.header_is_comment = true;
+  return true;
+}
+
 std::string to_string(text_dialect const& dialect) {
   static std::map<std::string, char const*> const names{{",", "commas"}, {";", "semicolons"}, {"\t", "tabs"},
                                                         {"|", "bars"},   {"::", "`::`"},      {":", "colons"},
@@ -141,7 +158,9 @@ std::string to_string(text_dialect const& dialect) {
   return std::string{"separated by "} + (found != names.end() ? found->second : "another sign") +
          (dialect.decimal == ',' ? ", decimal commas" : "") +
          (dialect.decimal == '.' && dialect.delimiter != "," ? ", decimal points" : "") +
-         (dialect.header ? ", names in the first line" : ", no line of names");
+         (!dialect.header             ? ", no line of names"
+          : dialect.header_is_comment ? ", names in the comment before the rows"
+                                      : ", names in the first line");
 }
 
 std::string column_text(text_dialect const& dialect, std::size_t column) {

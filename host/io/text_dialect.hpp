@@ -38,7 +38,8 @@ struct text_dialect {
   std::string delimiter = ",";
   char decimal = '\0';  // zero: no number in the first rows has one
   bool header = false;
-  std::string doubt{};  // what else the first line could be; empty: nothing
+  bool header_is_comment = false;  // its line begins with # or %
+  std::string doubt{};             // what else the first line could be; empty: nothing
   std::vector<text_column> columns{};
 };
 
@@ -46,6 +47,12 @@ struct text_dialect {
 /// one that gives most numbers is taken. A first row is a header if it has words in columns of numbers, or counts 0, 1,
 /// 2 and so on as pandas names columns.
 text_dialect find_dialect(std::string_view text, dialect_options const& given);
+
+/// Finds the dialect of a text after a comment that may name its columns, `# a,b`, here without its mark. Returns
+/// whether it does: it has as many fields as the first row, all of them words (the first may be empty), and that row
+/// has no names.
+bool find_commented_header(std::string const& comment, std::string_view text, dialect_options const& given,
+                           text_dialect& found);
 
 /// "separated by semicolons, decimal commas, names in the first line"
 std::string to_string(text_dialect const& dialect);

@@ -118,6 +118,19 @@ TEST(rating_formats, the_names_say_which_column_is_which) {
   expect_refused("userId,b,rating\n1,2,3\n", ":1: which columns");
 }
 
+TEST(rating_formats, a_comment_may_name_the_columns) {
+  expect_three("# movieId,userId,rating\n3,14,3\n19,13,2.5\n29,5,4\n", "user is column 2 (userId)");
+  expect_three("# user item rating\n" + replaced(plain, ",", " "), "names in the comment before the rows");
+  expect_three("# item user rating\n" + replaced(plain, ",", " "), "no line of names", {.dialect = {.header = false}});
+  expect_refused("#userId\tmovieId\trating\n1\t2\tx\n", ":2: column 3 (rating): expected a rating");
+}
+
+TEST(rating_formats, a_zero_byte_is_refused_with_its_line) {
+  std::string const zero(1, '\0');
+  expect_refused("user,item,rating\n1,2,3\n1,2" + zero + ",3\n", ":3: holds a zero byte");
+  expect_refused("1,2,3,x\n1,2,3," + zero + "\n", ":2: holds a zero byte");
+}
+
 TEST(rating_formats, columns_are_given_by_name_or_number) {
   std::string const text = "when,who,what,how\n9,14,3,3\n8,13,19,2.5\n7,5,29,4\n";
   expect_three(text, "user is column 2 (who)", {.columns = "who,what,how"});

@@ -68,14 +68,15 @@ TEST(text_dialect, a_decimal_comma_after_the_sample_is_asked_for) {
     EXPECT_TRUE(has(refused, "give decimal=")) << refused;
     EXPECT_TRUE(read(text, {.decimal = has(says, "1.100") ? '.' : ','}).refused.empty());
   }
-  for (std::string const& last : texts{"2.5\t3\t0\n", "0.125\t3\t0\n", "1234.567\t3\t0\n", "a,b\t3\t0\n", "1e-3\t3\t0\n"})
+  for (std::string const& last :
+       texts{"2.5\t3\t0\n", "0.125\t3\t0\n", "1234.567\t3\t0\n", "a,b\t3\t0\n", "1e-3\t3\t0\n"})
     EXPECT_EQ(read(hundred + last).refused, "") << last;
 }
 
 TEST(text_dialect, signs_of_thousands_are_doubted) {
   for (std::string const& text :
        texts{"1,100\t20\n1,250\t30\n", "a;b\n1.234;2.500\n3.100;2.750\n", "1,100|7\n-12,200|8\n900|9\n",
-        "x::1.100\ny::2.200\n", "1 2,500 3\n4 3,500 5\n"}) {
+             "x::1.100\ny::2.200\n", "1 2,500 3\n4 3,500 5\n"}) {
     auto const found = read(text);
     EXPECT_TRUE(has(found.taken, "separates thousands")) << text << found.taken;
     EXPECT_EQ(found.refused, "");
@@ -83,13 +84,56 @@ TEST(text_dialect, signs_of_thousands_are_doubted) {
   EXPECT_TRUE(has(read("1,100\t2\n").taken, "1,100"));
   EXPECT_TRUE(has(read("a;b\n1.234;2.500\n").taken, "decimal points"));
   for (std::string const& text : texts{"1,100\t2,5\n", "1,100\t2\n1,20\t2\n", "0,125\t2\n0,250\t3\n", "1234,567\t1\n",
-                                 "1.100,2.200\n", "1\t2\n", "1,100e3\t2\n"})
+                                       "1.100,2.200\n", "1\t2\n", "1,100e3\t2\n"})
     EXPECT_FALSE(has(read(text).taken, "thousands")) << text;
   EXPECT_FALSE(has(read("1,100\t2\n", {.decimal = ','}).taken, "thousands"));
   EXPECT_TRUE(has(read("1.5;2\n").taken, "decimal points"));
   EXPECT_FALSE(has(read("1.5,2\n").taken, "decimal points"));
 }
 
+TEST(text_dialect, a_comment_may_name_the_columns) {
+  for (auto const& [text, first] :
+       {std::pair{"#,HP,Attack,legendary\n1,40,50,0\n2,41,52,1\n", ""},
+        std::pair{"#label,x1,x2\n0,3,5\n1,6,7\n", "label"},
+        std::pair{"# made in 2020\n# movieId,userId,rating\n1,2,3\n2,3,4\n", "movieId"},
+        std::pair{"%a,%b,label\n0.5,1.5,0\n2.5,3.5,1\n", "a"}, std::pair{"# a b label\n0.5 1.5 0\n2.5 3.5 1\n", "a"},
+        std::pair{"#\"a, b\";c\r\n1;2\r\n3;4\r\n", "a, b"}, std::pair{"# a\tb\r1\t2\r3\t4\r", "a"}}) {
+    for (dialect_options const& given : {dialect_options{}, dialect_options{.header = true}}) {
+      test::test_folder const folder;
+      delimited_text reader{folder.write("rows.txt", text), given, {}};
+      ASSERT_TRUE(reader.dialect().header) << text;
+      EXPECT_EQ(reader.dialect().columns[0].name, first) << text;
+      EXPECT_TRUE(has(to_string(reader.dialect()), "names in the comment before the rows")) << text;
+      text_record record;
+      std::uint64_t rows = 0;
+      while (reader.next(record)) ++rows;
+      EXPECT_EQ(rows, 2U) << text;
+      EXPECT_EQ(reader.line(), 3U + (has(text, "2020") ? 1 : 0)) << text;
+    }
+    EXPECT_TRUE(has(read(text, {.header = false}).taken, "no line of names")) << text;
+    EXPECT_EQ(read(text, {.header = false}).rows.size(), 2U) << text;
+  }
+  for (std::string const& text :
+       texts{"# a,b\n1,2,3\n4,5,6\n", "# 1,2,3\n1,2,3\n", "# a,b,3\n1,2,3\n", "% bip weighted posweighted\n1 2 3\n",
+             "% sym unweighted\n1 2\n", "# a,b,c\n\n1,2,3\n", "#\n1,2,3\n"})
+    EXPECT_TRUE(has(read(text).taken, "no line of names")) << text;
+  EXPECT_TRUE(has(read("# u,v,w\na,b,c\n1,2,3\n").taken, "names in the first line"));
+  EXPECT_EQ(read("# u,v,w\na,b,c\n1,2,3\n", {.header = true}).rows.size(), 1U);
+  EXPECT_EQ(read("# words\n3\n4\n", {.comments = comment_lines::anywhere}).rows.size(), 2U);
+}
+
+TEST(text_dialect, a_zero_byte_is_refused_in_any_row) {
+  std::string const zero(1, '\0');
+  for (auto const& [text, line] :
+       {std::pair{"a,b\n1,2\n5" + zero + ",6\n", ":3:"}, std::pair{"1,2,x\n3,4,y\n5,6,x" + zero + "\n7,8,y\n", ":3:"},
+        std::pair{"1,2\n3,4\n" + zero + zero + "\n", ":3:"}, std::pair{"1,2\r3,4\r\"5\"" + zero + ",6\r", ":3:"},
+        std::pair{"1,\"a\n" + zero + "\"\n3,4\n", ":2:"},
+        std::pair{repeated(200'000, "1,2\n") + "3," + zero + "\n", ":200001:"}}) {
+    std::string const refused = read(text).refused;
+    EXPECT_TRUE(has(refused, line)) << refused;
+    EXPECT_TRUE(has(refused, "zero byte")) << refused;
+  }
+}
 
 }  // namespace
 }  // namespace lull
