@@ -50,13 +50,16 @@ fit fit_of(std::vector<row> rows) {
 std::string find_delimiter(std::string_view text) {
   std::string best = ",";
   fit best_fit{0, 0, 0};
-  bool divides_all = false;  // a sign that seldom stands within text
+  bool divides_all = false;  // a sign that seldom stands within text does, into numbers
+  bool divided = false;      // such a sign divides all rows
   for (std::string const each : {",", ";", "\t", "|", "::", ":", " "}) {
     auto const rows = detail::rows_of(text, each);
     auto const found = fit_of(rows);
     auto const [numbers, rows_of_numbers, alike] = found;
     // Blanks stand within text, too: `1;text 5;3` has more numbers between blanks, but not numbers alone.
     if (each == " " && divides_all && rows_of_numbers + 1 < rows.size()) break;
+    if (each == ":" && divided) continue;  // it stands within times: `1:30,2:40`
+    if (each.size() == 1 && each != ":") divided = divided || (!rows.empty() && alike == rows.size());
     if (each.size() == 1 && each != ":") divides_all = divides_all || (numbers != 0 && alike == rows.size());
     if (found <= best_fit) continue;
     best_fit = found;

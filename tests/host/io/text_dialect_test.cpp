@@ -135,5 +135,53 @@ TEST(text_dialect, a_zero_byte_is_refused_in_any_row) {
   }
 }
 
+bool is_header(std::string const& text) { return read(text).taken.find("names in the first line") != text.npos; }
+
+TEST(text_dialect, names_may_be_numbers_that_do_not_count) {
+  std::string const spectra = "0.5,0.6,0.7,a\n0.4,0.6,0.8,b\n0.5,0.5,0.7,a\n0.5,0.5,0.7,b\n";
+  for (std::string const& text :
+       texts{"400,402,404,label\n" + spectra, "400.5,402.5,404.5,Class\n" + spectra,
+             "900,880,860,species\n" + replaced(spectra, ".", ""), "400,402,404,sort\n" + spectra,
+             "0,1,2,target\n" + spectra, std::string{"country,1990,1991\na,5,6\nb,7,8\na,5,6\nb,5,5\n"},
+             std::string{"400;402;404;label\n"} + replaced(replaced(spectra, ",", ";"), ".", ","),
+             std::string{"400,402,404,label\n1.5,2.5,3.5,0\n2.5,3.5,4.5,1\n"}})
+    EXPECT_TRUE(is_header(text)) << text << read(text).taken;
+  EXPECT_TRUE(has(read("400,402,404,sort\n" + spectra).taken, "header=no"));
+  EXPECT_FALSE(has(read("400,402,404,label\n" + spectra).taken, "header=no"));
+  for (std::string const& text : texts{std::string{"1.5,2.5,y\n0.5,2,x\n3,4,y\n"},  // classes y and x
+                                       "0.5,0.1,0.7,a\n" + spectra, std::string{"3,1,2,rare\n"} + spectra})
+    EXPECT_FALSE(is_header(text)) << text << read(text).taken;
+  EXPECT_FALSE(has(read("2020-01-01,3,4\n2020-01-02,5,6\n").taken, "header="));
+  for (std::string const& text : texts{"Ann,3,4\nBob,5,6\nEve,1,2\n", "400,402,first\n1,2,a\n3,4,b\n"}) {
+    EXPECT_FALSE(is_header(text)) << text;
+    EXPECT_TRUE(has(read(text).taken, "if it names the columns, give header=yes")) << text << read(text).taken;
+  }
+}
+
+TEST(text_dialect, a_missing_value_is_no_name) {
+  for (std::string const& missing : texts{"NA", "nan", "?", "-", "null", "None", "N/A", "NaN", "\"\"", "#N/A"}) {
+    for (std::string const& rows : texts{",1\n3.2,0\n", ",1,2,3,4\n0.5,1.5,2,0,1\n", ",0,1\n0.3,2,0\n"}) {
+      if (missing.starts_with('#') && rows.size() > 30) continue;
+      EXPECT_FALSE(is_header(missing + rows)) << missing + rows;
+    }
+  }
+  EXPECT_FALSE(is_header("0.5,NA,1\n3.2,1,0\n"));
+  EXPECT_FALSE(is_header("NA,nan,?\n3.2,1,0\n"));
+  EXPECT_FALSE(is_header("?,-\n"));
+  EXPECT_FALSE(is_header(",0,1\n0.3,2,0\n1.5,2,1\n"));
+  EXPECT_TRUE(is_header(",0,1\n0,2,5\n1,2,7\n"));
+  EXPECT_TRUE(is_header(",0,1\nx,2,5\ny,2,7\n"));
+  EXPECT_TRUE(is_header("Na,Mg,Al\n1,2,3\n4,5,6\n"));
+}
+
+TEST(text_dialect, a_colon_within_fields_divides_nothing) {
+  for (auto const& [text, sign] :
+       {std::pair{"1:30,2:40,0\n1:31,2:41,1\n", ","}, std::pair{"lap1,lap2,won\n1:30,2:40,0\n1:31,2:41,1\n", ","},
+        std::pair{"10:10:00,0\n10:11:00,1\n", ","}, std::pair{"1:30;2:40\n1:31;2:41\n", ";"},
+        std::pair{"10:10:00\t1\t5:5\n10:11:00\t2\t6:6\n", "\t"}, std::pair{"1:2|3:4\n5:6|7:8\n", "|"},
+        std::pair{"1:2:3\n4:5:6\n", ":"}, std::pair{"1:2:a\n4:5:b, c\n", ":"}})
+    EXPECT_EQ(find_dialect(text, {}).delimiter, sign) << text;
+}
+
 }  // namespace
 }  // namespace lull
