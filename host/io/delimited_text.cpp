@@ -82,10 +82,10 @@ void delimited_text::begin(dialect_options const& given) {
   source_.drop(skipped);
 }
 
-std::uint64_t delimited_text::expect(bool with_delimiters) {
-  std::string marks{returns_ ? "\r" : "\n"};
-  if (with_delimiters) marks += dialect_.delimiter;
-  return source_.expect(marks);
+std::uint64_t delimited_text::expect(text_marks marks) {
+  std::string bytes{returns_ ? "\r" : "\n"};
+  if (marks == text_marks::field_ends) bytes += dialect_.delimiter;
+  return source_.expect(bytes);
 }
 
 bool delimited_text::fill() {
@@ -125,7 +125,7 @@ bool delimited_text::read_record(text_record& record) {
         static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
     record_line_ = lines_ + 1;
     auto const too_long = [&] { refuse("a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes"); };
-    if (static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
+    if (line_end == nullptr || static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
     std::string_view const line{begin, static_cast<std::size_t>(line_end - begin)};
     if (is_blank_line(line, dialect_.delimiter) || (comments_ == comment_lines::anywhere && is_comment(line))) {
       at_ = static_cast<std::size_t>(line_end + 1 - block_.bytes.data());

@@ -17,6 +17,8 @@ struct delimited_limits {
   std::size_t max_line_bytes = 64UL * 1024;  // also of a record of several lines
 };
 
+enum class text_marks { line_ends, field_ends };
+
 /// A text of rows and columns, read row by row: CSV and its relatives. Not thread-safe.
 ///
 /// Lines end in LF, CRLF or CR; quotes are those of RFC 4180. Gzip is decompressed. Blank lines are skipped, and so are
@@ -30,8 +32,8 @@ class delimited_text {
   text_dialect const& dialect() const noexcept { return dialect_; }
   std::uint64_t line() const noexcept { return record_line_; }         // of the row that `next` returned, from 1
   std::uint64_t header_line() const noexcept { return header_line_; }  // or that of the first row; 0: none yet
-  /// About how many bytes are one of the delimiters or line ends; see text_source::expect.
-  std::uint64_t expect(bool with_delimiters);
+  /// About how many rows or fields the text has; see text_source::expect.
+  std::uint64_t expect(text_marks marks);
 
   /// Reads the next row; false at the end. The fields are valid until the next call. The header is not returned.
   bool next(text_record& record);

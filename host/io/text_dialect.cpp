@@ -169,7 +169,7 @@ std::string to_string(text_dialect const& dialect) {
 std::string column_text(text_dialect const& dialect, std::size_t column) {
   std::string const number = "column " + std::to_string(column + 1);
   if (column >= dialect.columns.size() || dialect.columns[column].name.empty()) return number;
-  return number + " (" + dialect.columns[column].name.substr(0, 40) + ")";
+  return number + " (" + clean_text(dialect.columns[column].name) + ")";
 }
 
 std::optional<std::size_t> find_column(text_dialect const& dialect, std::string_view wanted) {

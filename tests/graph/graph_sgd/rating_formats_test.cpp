@@ -118,6 +118,24 @@ TEST(rating_formats, the_names_say_which_column_is_which) {
   expect_refused("userId,b,rating\n1,2,3\n", ":1: which columns");
 }
 
+TEST(rating_formats, three_columns_of_unknown_names_are_asked_for) {
+  for (std::string const names :
+       {"a,b,c", "Note,Nutzer,Buch", "utente,pellicola,voto", "date,Nutzer,Buch", "x,y,rating"})
+    expect_refused(names + "\n" + plain, ":1: which columns are the user, the item and the rating? The names are `");
+  expect_refused("# Note,Nutzer,Buch\n" + plain, "header=no");
+  expect_three("a,b,c\n" + plain, "user is column 1 (a)", {.columns = "a,b,c"});
+}
+
+TEST(rating_formats, better_known_names_go_first) {
+  expect_three("i,user,item,rating\n0,14,3,3\n1,13,19,2.5\n2,5,29,4\n", "item is column 3 (item)");
+  expect_three("user_id,item_id,weight,rating\n14,3,1,3\n13,19,1,2.5\n5,29,1,4\n", "rating is column 4 (rating)");
+  expect_three("userId,movie,movieId,rating\n14,A,3,3\n13,B,19,2.5\n5,C,29,4\n", "item is column 3 (movieId)");
+  expect_three("u,r,value,item,userID\n1,9,3,3,14\n2,9,2.5,19,13\n3,9,4,29,5\n", "rating is column 3 (value)");
+  expect_three("user,user_id,book,rating\nx,14,3,3\ny,13,19,2.5\nz,5,29,4\n", "user is column 2 (user_id)");
+  expect_three("\"User-ID\";\"ISBN\";\"Book-Rating\"\n14;3;3\n13;19;2.5\n5;29;4\n", "item is column 2 (ISBN)");
+  expect_three("reviewerID,asin,overall,reviewTime\n14,3,3,9\n13,19,2.5,9\n5,29,4,9\n", "item is column 2 (asin)");
+}
+
 TEST(rating_formats, a_comment_may_name_the_columns) {
   expect_three("# movieId,userId,rating\n3,14,3\n19,13,2.5\n29,5,4\n", "user is column 2 (userId)");
   expect_three("# user item rating\n" + replaced(plain, ",", " "), "names in the comment before the rows");

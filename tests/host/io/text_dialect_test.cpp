@@ -135,6 +135,14 @@ TEST(text_dialect, a_zero_byte_is_refused_in_any_row) {
   }
 }
 
+TEST(text_dialect, a_line_longer_than_a_block_is_refused) {
+  for (std::size_t const bytes : {70'000UL, 262'143UL, 262'144UL, 600'000UL, 3'000'000UL}) {
+    std::string const refused = read("1,2\n" + std::string(bytes, '9') + ",2\n3,4\n").refused;
+    EXPECT_TRUE(has(refused, ":2: a line of more than 65536 bytes")) << bytes << refused;
+    EXPECT_NE(read(std::string(bytes, '9') + ",2\n3,4\n").refused, "") << bytes;
+  }
+}
+
 bool is_header(std::string const& text) { return read(text).taken.find("names in the first line") != text.npos; }
 
 TEST(text_dialect, names_may_be_numbers_that_do_not_count) {
@@ -181,6 +189,30 @@ TEST(text_dialect, a_colon_within_fields_divides_nothing) {
         std::pair{"10:10:00\t1\t5:5\n10:11:00\t2\t6:6\n", "\t"}, std::pair{"1:2|3:4\n5:6|7:8\n", "|"},
         std::pair{"1:2:3\n4:5:6\n", ":"}, std::pair{"1:2:a\n4:5:b, c\n", ":"}})
     EXPECT_EQ(find_dialect(text, {}).delimiter, sign) << text;
+}
+
+TEST(text_dialect, names_are_one_line_of_clean_text) {
+  auto const named = [](std::string const& name) {
+    return column_text(find_dialect("\"" + name + "\",b\n1,2\n3,4\n", {.header = true}), 0);
+  };
+  EXPECT_EQ(named("la\nbel \x1b[31mred"), "column 1 (la?bel ?[31mred)");
+  EXPECT_EQ(named("a\r\nb\tc\x7f"), "column 1 (a?\?b?c?)");
+  EXPECT_EQ(named("gr\xc3\xb6\xc3\x9f"
+                  "e"),
+            "column 1 (gr\xc3\xb6\xc3\x9f"
+            "e)");
+  EXPECT_EQ(named("gr\xf6\xdf"
+                  "e"),
+            "column 1 (gr?\?e)")
+      << "no UTF-8";
+  EXPECT_EQ(named("\xc2\x9b"
+                  "31m\xe2\x80\xa8x\xe2\x80\xae"),
+            "column 1 (?31m?x?)")
+      << "control signs of Unicode";
+  EXPECT_EQ(named("\xed\xa0\x80\xc0\xaf"), "column 1 (?\?\?\?\?)") << "what UTF-8 forbids";
+  EXPECT_EQ(named(repeated(39, "x") + "\xc3\xbc"), "column 1 (" + repeated(39, "x") + "…)");
+  EXPECT_EQ(named(repeated(38, "x") + "\xc3\xbc"), "column 1 (" + repeated(38, "x") + "\xc3\xbc)");
+  EXPECT_EQ(named(repeated(50, "x")), "column 1 (" + repeated(40, "x") + "…)");
 }
 
 }  // namespace
