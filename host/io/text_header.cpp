@@ -53,19 +53,20 @@ bool counts_columns(row const& first) {
   return true;
 }
 
-/// Whether all numbers of the first row go up or all go down, as years and wavelengths do.
-bool is_series(row const& first) {
+/// How many numbers the first row has, if all go up or all go down, as years and wavelengths do; 0 if not.
+std::size_t series_length(row const& first) {
   std::vector<double> numbers;
   for (std::string const& field : first) {
     double number = 0;
-    if (is_number(spelling_of(field)) &&
-        read_number(field, number, field.find(',') != field.npos ? ',' : '.') == number_reading::number)
+    char const decimal = field.find(',') != field.npos ? ',' : '.';
+    if (is_number(spelling_of(field)) && read_number(field, number, decimal) == number_reading::number)
       numbers.push_back(number);
   }
   auto const is_fall = [](double one, double next) { return !(one < next); };
   auto const is_rise = [](double one, double next) { return !(one > next); };
-  return std::adjacent_find(numbers.begin(), numbers.end(), is_fall) == numbers.end() ||
-         std::adjacent_find(numbers.begin(), numbers.end(), is_rise) == numbers.end();
+  bool const series = std::adjacent_find(numbers.begin(), numbers.end(), is_fall) == numbers.end() ||
+                      std::adjacent_find(numbers.begin(), numbers.end(), is_rise) == numbers.end();
+  return series ? numbers.size() : 0;
 }
 
 enum class use { none, some, repeated };
@@ -85,24 +86,26 @@ use use_below(std::vector<row> const& rows, std::size_t column) {
 /// For a first row of words and numbers that alone do not tell: 400, 402, 404 and `label`.
 bool find_series_header(std::vector<row> const& rows, std::vector<column_below> const& below, std::string& doubt) {
   row const& first = rows.front();
-  std::size_t names_over_numbers = 0;
+  std::size_t names = 0;  // that stand in no row below
   std::size_t word_columns = 0;
+  bool name_over_numbers = false;
   std::optional<std::size_t> name_over_words;
   for (std::size_t column = 0; column < first.size(); ++column) {
     bool const name = is_name(first[column]);
     if (name && is_label_name(first[column]) && below[column].number()) return true;
-    names_over_numbers += name && below[column].number() ? 1 : 0;
+    names += name && use_below(rows, column) != use::some ? 1 : 0;
+    name_over_numbers = name_over_numbers || (name && below[column].number());
     word_columns += below[column].word() ? 1 : 0;
     bool const date = first[column].find_first_of("0123456789") == 0;
     if (name && !date && below[column].word()) name_over_words = column;
   }
-  if (names_over_numbers > 1) return true;
+  if (name_over_numbers && names > 1 && series_length(first) > 1) return true;
   if (!name_over_words || word_columns != 1) return false;
   std::string const& name = first[*name_over_words];
   auto const used = use_below(rows, *name_over_words);
   if (used == use::some) return false;
   if (is_label_name(name)) return true;
-  if (!is_series(first)) return false;
+  if (series_length(first) == 0) return false;
   bool const header = used == use::repeated;
   doubt = "the first line has a word that no other has in its column, and " +
           std::string{header ? "names the columns: if it is a row, give header=no"

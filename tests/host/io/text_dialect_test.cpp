@@ -159,6 +159,8 @@ TEST(text_dialect, names_may_be_numbers_that_do_not_count) {
   for (std::string const& text : texts{std::string{"1.5,2.5,y\n0.5,2,x\n3,4,y\n"},  // classes y and x
                                        "0.5,0.1,0.7,a\n" + spectra, std::string{"3,1,2,rare\n"} + spectra})
     EXPECT_FALSE(is_header(text)) << text << read(text).taken;
+  EXPECT_TRUE(is_header("id,country,1990,1991\n7,a,5,6\n8,b,7,8\n"));
+  EXPECT_FALSE(is_header("a,b,0\n1,2,0\n3,4,1\n"));
   EXPECT_FALSE(has(read("2020-01-01,3,4\n2020-01-02,5,6\n").taken, "header="));
   for (std::string const& text : texts{"Ann,3,4\nBob,5,6\nEve,1,2\n", "400,402,first\n1,2,a\n3,4,b\n"}) {
     EXPECT_FALSE(is_header(text)) << text;
