@@ -138,10 +138,11 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
 
 bool find_commented_header(std::string const& comment, std::string_view text, dialect_options const& given,
                            text_dialect& found) {
+  if (comment.empty() || !given.header.value_or(true)) return false;
   dialect_options without = given;
   without.header.reset();
   text_dialect const below = find_dialect(text, without);
-  if (!given.header.value_or(true) || below.header || below.columns.size() < 2) return false;
+  if (below.header || below.columns.size() < 2) return false;
   auto const names = detail::rows_of(comment, below.delimiter);
   if (names.size() != 1 || names[0].size() != below.columns.size()) return false;
   auto const is_name = [](std::string const& field) { return spelling_of(field) == spelling::word; };
