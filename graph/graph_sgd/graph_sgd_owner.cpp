@@ -27,7 +27,7 @@ constexpr option graph_sgd_options[] = {
      "file with a rating a row, as delimited text or a Matrix Market matrix, also .gz; default: generate some"},
     {"columns", option_kind::text, "", "",
      "columns of user, item and rating, as names or numbers from 1: 'userId,movieId,rating'; default: known names, or "
-     "the first three"},
+     "the first three where no names are"},
     header_row,
     delimiter_row,
     decimal_row,

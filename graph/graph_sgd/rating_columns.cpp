@@ -11,18 +11,21 @@ namespace {
 
 using names = std::initializer_list<std::string_view>;
 
-/// As people name the columns of published ratings; in plain_name's spelling.
+/// As people name the columns of published ratings; in plain_name's spelling. Where a table has several, the first here
+/// is taken: `movieId` before `movie`, which may be a title, and `rating` before `weight`.
 std::array<std::vector<std::string_view>, 3> const known_names{
-    {names{"user", "userid", "users", "uid", "u", "usr", "customer", "customerid", "reviewer", "reviewerid", "rater"},
-     names{"item",    "itemid", "items",   "iid",       "i",      "movie",    "movieid", "film",     "filmid",
-           "book",    "bookid", "product", "productid", "artist", "artistid", "song",    "songid",   "track",
-           "trackid", "anime",  "animeid", "game",      "gameid", "joke",     "jokeid",  "business", "businessid"},
-     names{"rating", "ratings", "rate", "r", "value", "score", "stars", "star", "weight", "userrating", "bookrating"}}};
+    {names{"userid", "user", "users", "uid", "usr", "customerid", "customer", "reviewerid", "reviewer", "rater", "u"},
+     names{"itemid",  "movieid", "filmid", "bookid",     "productid", "artistid", "songid", "trackid",
+           "animeid", "gameid",  "jokeid", "businessid", "item",      "items",    "iid",    "asin",
+           "isbn",    "movie",   "film",   "book",       "product",   "artist",   "song",   "track",
+           "anime",   "game",    "joke",   "business",   "i"},
+     names{"rating", "ratings", "userrating", "bookrating", "overall", "stars", "star", "score", "rate", "value",
+           "weight", "r"}}};
 
 std::string list_columns(text_dialect const& dialect) {
   std::string list;
   for (std::size_t column = 0; column < std::min<std::size_t>(dialect.columns.size(), 12); ++column)
-    list += (column == 0 ? "" : ", ") + ("`" + dialect.columns[column].name.substr(0, 40) + "`");
+    list += (column == 0 ? "" : ", ") + ("`" + clean_text(dialect.columns[column].name) + "`");
   return list + (dialect.columns.size() > 12 ? ", …" : "");
 }
 
@@ -46,14 +49,16 @@ void find_given(text_dialect const& dialect, std::string const& given, rating_co
     made.fault = "columns=" + given + " names one column twice";
 }
 
-/// Returns whether the header's names tell all three, or none of them.
+/// Returns whether the header's names tell all three, or are numbers, as pandas gives them.
 bool find_named(text_dialect const& dialect, rating_columns& made) {
   std::size_t found = 0;
+  std::vector<std::string> plain;
+  for (text_column const& each : dialect.columns) plain.push_back(plain_name(each.name));
   for (std::size_t part = 0; part < 3; ++part) {
-    for (std::size_t column = 0; column < dialect.columns.size(); ++column) {
-      auto const& known = known_names[part];
-      if (std::find(known.begin(), known.end(), plain_name(dialect.columns[column].name)) == known.end()) continue;
-      made.at[part] = column;
+    for (std::string_view const known : known_names[part]) {
+      auto const at = std::find(plain.begin(), plain.end(), known);
+      if (at == plain.end()) continue;
+      made.at[part] = static_cast<std::size_t>(at - plain.begin());
       ++found;
       break;
     }
@@ -67,7 +72,7 @@ bool find_named(text_dialect const& dialect, rating_columns& made) {
     others.push_back(column);
     numbered = numbered && each.name.find_first_not_of("0123456789") == each.name.npos;
   }
-  if (found == 0 && (others.size() == 3 || (others.size() > 3 && numbered))) {
+  if (found == 0 && others.size() >= 3 && numbered) {
     std::copy_n(others.begin(), 3, made.at.begin());
     return true;
   }
@@ -85,7 +90,8 @@ rating_columns find_rating_columns(text_dialect const& dialect, std::string cons
                  ", but a rating has three: user, item and rating";
   } else if (dialect.header && !find_named(dialect, made)) {
     made.fault = "which columns are the user, the item and the rating? The names are " + list_columns(dialect) +
-                 ": give columns='USER,ITEM,RATING'";
+                 ": give columns='USER,ITEM,RATING'" +
+                 (dialect.header_is_comment ? ", or header=no if that comment names none" : "");
   }
   if (!made.fault.empty()) return made;
   made.taken = to_string(dialect) + ";";

@@ -17,8 +17,8 @@ struct rating_columns {
   std::string fault;  // why they cannot be told; empty: they can
 };
 
-/// `given`: names or numbers from 1, with commas between them; empty: found by the header's names, or else the first
-/// three columns that are no row numbers.
+/// `given`: names or numbers from 1, with commas between them; empty: found by the header's names. Without
+/// a header, or where its names are numbers, the first three columns that are no row numbers.
 rating_columns find_rating_columns(text_dialect const& dialect, std::string const& given);
 
 }  // namespace lull

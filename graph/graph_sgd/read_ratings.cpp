@@ -38,7 +38,7 @@ class rating_reader {
     bool more = text_.next(record);  // a header is skipped with it
     if (text_.dialect().columns.empty()) text_.refuse_at(0, text_.line() == 0 ? "is empty" : "holds no ratings");
     if (!columns_.fault.empty()) text_.refuse_at(text_.header_line(), columns_.fault);
-    std::uint64_t const expected = text_.expect(false);
+    std::uint64_t const expected = text_.expect(text_marks::line_ends);
     memory_.require(expected * sizeof(rating));
     made_.all.reserve(std::min(expected + expected / 16, limits_.max_ratings));
     for (; more; more = text_.next(record)) {

@@ -6,11 +6,23 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/text_sample.hpp>
 
 namespace lull {
 namespace {
 
 bool is_comment(std::string_view line) { return line.starts_with('#') || line.starts_with('%'); }
+
+/// The text of a comment, without the marks before it.
+std::string_view without_marks(std::string_view comment) {
+  return comment.substr(std::min(comment.find_first_not_of("#%"), comment.size()));
+}
+
+/// Whether the comment is the first line of the KONECT collection: `% bip weighted`.
+bool is_konect(std::string_view comment) {
+  comment.remove_prefix(std::min(comment.find_first_not_of(' '), comment.size()));
+  return comment.starts_with("bip ") || comment.starts_with("sym ") || comment.starts_with("asym ");
+}
 
 /// Whether the first line ends in a carriage return alone.
 bool ends_at_return(std::string_view text) {
@@ -39,40 +51,60 @@ void delimited_text::begin(dialect_options const& given) {
   constexpr std::size_t sample_bytes = 128UL * 1024;
   std::string_view sample = source_.peek(sample_bytes);
   if (std::count(sample.begin(), sample.end(), '\n') < 4) sample = source_.peek(block_.bytes.size() - 1);
-  if (sample.substr(0, sample.find('\n')).find('\0') != sample.npos)
-    refuse("holds a zero byte: this is not a text file");
   if ((returns_ = ends_at_return(sample))) {
     source_.end_lines_at_returns();
     sample = source_.peek(0);
   }
+  if (sample.substr(0, sample.find('\n')).find('\0') != sample.npos)
+    refuse("holds a zero byte: this is not a text file");
   // Lines before the first row are comments or blank; they are skipped here alone.
-  std::size_t comments = 0;
+  std::size_t skipped = 0;
+  std::string_view comment;  // the last line that is skipped, if it is one
   for (;;) {
-    std::string_view const line = sample.substr(comments, sample.find('\n', comments) - comments);
-    if (comments + line.size() >= sample.size() || (!is_comment(line) && !is_blank_line(line, " "))) break;
-    comments += line.size() + 1;
+    std::string_view const line = sample.substr(skipped, sample.find('\n', skipped) - skipped);
+    if (skipped + line.size() >= sample.size() || (!is_comment(line) && !is_blank_line(line, " "))) break;
+    comment = is_comment(line) ? sample.substr(skipped, line.size() + 1) : std::string_view{};
+    skipped += line.size() + 1;
     ++lines_;
   }
-  source_.drop(comments);
-  std::string_view const rows = source_.peek(0);
-  bool const cut = rows.size() + comments + byte_order_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
+  std::string_view const rows = sample.substr(skipped);
+  bool const cut = sample.size() + byte_order_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
   std::string text{rows.substr(0, cut ? rows.rfind('\n') + 1 : rows.size())};
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  dialect_ = find_dialect(text, given);
+  std::string const names{without_marks(comment)};
+  bool const may_name = comments_ == comment_lines::before_rows && !is_konect(names);
+  if (may_name && find_commented_header(names, text, given, dialect_)) {
+    skipped -= names.size();  // it is read as the first row
+    --lines_;
+  } else {
+    dialect_ = find_dialect(text, given);
+  }
+  source_.drop(skipped);
 }
 
-std::uint64_t delimited_text::expect(bool with_delimiters) {
-  std::string marks{returns_ ? "\r" : "\n"};
-  if (with_delimiters) marks += dialect_.delimiter;
-  return source_.expect(marks);
+std::uint64_t delimited_text::expect(text_marks marks) {
+  std::string bytes{returns_ ? "\r" : "\n"};
+  if (marks == text_marks::field_ends) bytes += dialect_.delimiter;
+  return source_.expect(bytes);
 }
 
 bool delimited_text::fill() {
   if (at_ != block_.size) return true;
   at_ = 0;
-  if (source_.next(block_)) return true;
+  if (take_block()) return true;
   block_.size = 0;
   return false;
+}
+
+/// Zero bytes are looked for here once, so that no reader of simple rows passes one over.
+bool delimited_text::take_block() {
+  if (!source_.next(block_)) return false;
+  std::string_view const text = block_.text();
+  if (auto const zero = text.find('\0'); zero != text.npos) {
+    auto const lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+    refuse_at(lines_ + static_cast<std::uint64_t>(lines) + 1, "holds a zero byte: the file is damaged, or no text");
+  }
+  return true;
 }
 
 std::string_view delimited_text::rest() {
@@ -93,7 +125,7 @@ bool delimited_text::read_record(text_record& record) {
         static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
     record_line_ = lines_ + 1;
     auto const too_long = [&] { refuse("a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes"); };
-    if (static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
+    if (line_end == nullptr || static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
     std::string_view const line{begin, static_cast<std::size_t>(line_end - begin)};
     if (is_blank_line(line, dialect_.delimiter) || (comments_ == comment_lines::anywhere && is_comment(line))) {
       at_ = static_cast<std::size_t>(line_end + 1 - block_.bytes.data());
@@ -107,7 +139,7 @@ bool delimited_text::read_record(text_record& record) {
       std::string const open{begin, end};
       source_.unread(open);
       at_ = block_.size = 0;
-      if (!source_.next(block_) || block_.size <= open.size()) refuse("a quoted field is not closed");
+      if (!take_block() || block_.size <= open.size()) refuse("a quoted field is not closed");
       continue;
     }
     if (static_cast<std::size_t>(record.end - begin) > limits_.max_line_bytes + 1 && record.lines > 1)
@@ -133,11 +165,23 @@ bool delimited_text::next(text_record& record) {
     refuse(std::to_string(record.fields.size()) + " columns instead of " + std::to_string(width_) + " as in line " +
            std::to_string(header_line_));
   }
+  record_ = &record;
   return true;
 }
 
 void delimited_text::find_decimal(std::string_view field) {
-  if (auto const sign = field.find_first_of(".,"); sign != field.npos) dialect_.decimal = field[sign];
+  auto const found = detail::spelling_of(field);
+  bool const comma = found == detail::spelling::with_comma;
+  if (!comma && found != detail::spelling::with_point) return;
+  if (comma || detail::may_group_thousands(field)) {  // what was taken is already said, so this would be taken silently
+    auto const& fields = record_->fields;
+    auto const at = std::find_if(fields.begin(), fields.end(), [&](auto each) { return each.data() == field.data(); });
+    std::string const sign = comma ? "comma" : "point";
+    refuse(column_text(dialect_, static_cast<std::size_t>(at - fields.begin())) + ": " + quote(field) + " has a " +
+           sign + ", and no number in the first rows tells whether that is the decimal sign: give decimal=" + sign +
+           " if it is, and write thousands without it if not");
+  }
+  dialect_.decimal = '.';
 }
 
 void delimited_text::refuse(std::string const& message) const { refuse_at(record_line_, message); }

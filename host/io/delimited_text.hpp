@@ -17,6 +17,8 @@ struct delimited_limits {
   std::size_t max_line_bytes = 64UL * 1024;  // also of a record of several lines
 };
 
+enum class text_marks { line_ends, field_ends };
+
 /// A text of rows and columns, read row by row: CSV and its relatives. Not thread-safe.
 ///
 /// Lines end in LF, CRLF or CR; quotes are those of RFC 4180. Gzip is decompressed. Blank lines are skipped, and so are
@@ -30,8 +32,8 @@ class delimited_text {
   text_dialect const& dialect() const noexcept { return dialect_; }
   std::uint64_t line() const noexcept { return record_line_; }         // of the row that `next` returned, from 1
   std::uint64_t header_line() const noexcept { return header_line_; }  // or that of the first row; 0: none yet
-  /// About how many bytes are one of the delimiters or line ends; see text_source::expect.
-  std::uint64_t expect(bool with_delimiters);
+  /// About how many rows or fields the text has; see text_source::expect.
+  std::uint64_t expect(text_marks marks);
 
   /// Reads the next row; false at the end. The fields are valid until the next call. The header is not returned.
   bool next(text_record& record);
@@ -41,7 +43,8 @@ class delimited_text {
   std::string_view rest();
   void advance(char const* to, std::uint64_t lines);
 
-  /// Reads a number with the text's decimal sign. The first number that has a sign decides which.
+  /// Reads a number of the last row with the text's decimal sign. Where the first rows have none, it is a point: the
+  /// first number with a comma, or with three digits after a point, is refused, as it may separate thousands.
   template <class Number>
   number_reading read_number(std::string_view field, Number& number) {
     if (dialect_.decimal == '\0') find_decimal(field);
@@ -54,6 +57,7 @@ class delimited_text {
  private:
   void begin(dialect_options const& given);
   bool fill();
+  bool take_block();
   bool read_record(text_record& record);
   void find_decimal(std::string_view field);
 
@@ -67,7 +71,8 @@ class delimited_text {
   std::uint64_t record_line_ = 0;
   std::uint64_t header_line_ = 0;
   comment_lines const comments_;
-  std::size_t width_ = 0;  // columns; 0: no row yet
+  text_record const* record_ = nullptr;  // of the row that `next` returned
+  std::size_t width_ = 0;                // columns; 0: no row yet
   bool header_read_ = false;
   bool returns_ = false;  // end lines
 };

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <lull/host/io/text_record.hpp>
+
 namespace lull {
 
 /// Where a line that begins with # or % is a comment: in most tables it may be a row whose first field is text.
@@ -20,21 +22,6 @@ struct dialect_options {
   char decimal = '\0';           // '.' or ','; zero: found
   comment_lines comments = comment_lines::before_rows;
 };
-
-/// The fields of one line, or of several where a quoted field holds line ends.
-struct text_record {
-  std::vector<std::string_view> fields;
-  std::vector<std::string> unescaped;  // what fields with doubled quotes point to
-  char const* end = nullptr;           // after the line's end; null: a quoted field is still open where the text ends
-  std::uint64_t lines = 1;
-  std::size_t stray = 0;  // column from 1 in which text follows a closing quote; 0: none
-};
-
-/// Divides the record at `at`; `end` follows a line feed. Quotes as in RFC 4180; blanks around a field are dropped.
-void divide_record(char const* at, char const* end, std::string_view delimiter, text_record& record);
-
-/// Whether the line holds blanks alone, none of them a delimiter.
-bool is_blank_line(std::string_view line, std::string_view delimiter);
 
 /// What is known of a column from the first rows.
 struct text_column {
@@ -51,7 +38,8 @@ struct text_dialect {
   std::string delimiter = ",";
   char decimal = '\0';  // zero: no number in the first rows has one
   bool header = false;
-  std::string doubt{};  // what else the first line could be; empty: nothing
+  bool header_is_comment = false;  // its line begins with # or %
+  std::string doubt{};             // what else the first line could be; empty: nothing
   std::vector<text_column> columns{};
 };
 
@@ -59,6 +47,12 @@ struct text_dialect {
 /// one that gives most numbers is taken. A first row is a header if it has words in columns of numbers, or counts 0, 1,
 /// 2 and so on as pandas names columns.
 text_dialect find_dialect(std::string_view text, dialect_options const& given);
+
+/// Finds the dialect of a text after a comment that may name its columns, `# a,b`, here without its mark. Returns
+/// whether it does: it has as many fields as the first row, all of them words (the first may be empty), and that row
+/// has no names.
+bool find_commented_header(std::string const& comment, std::string_view text, dialect_options const& given,
+                           text_dialect& found);
 
 /// "separated by semicolons, decimal commas, names in the first line"
 std::string to_string(text_dialect const& dialect);
@@ -75,8 +69,5 @@ std::string plain_name(std::string_view name);
 /// Whether the column counts up and has a name that tables give their row numbers, or none; or is the first, has no
 /// name, as pandas writes an index, and its numbers are whole and different.
 bool is_row_number(text_column const& column);
-
-/// Divides `a,b,c`; a name with a comma is quoted.
-std::vector<std::string> divide_names(std::string_view list);
 
 }  // namespace lull

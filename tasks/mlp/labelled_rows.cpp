@@ -43,7 +43,7 @@ class row_reader {
         labels_(text_, columns_, table.names.classes, features != 0, limits.max_classes) {}
 
   labelled_rows read() {
-    memory_.require(text_.expect(true) * bytes_per_column);
+    memory_.require(text_.expect(text_marks::field_ends) * bytes_per_column);
     text_record record;
     for (bool more = text_.next(record); more; more = text_.next(record)) {
       if (rows_.rows == 0) check_columns();

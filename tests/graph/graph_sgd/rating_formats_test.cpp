@@ -89,9 +89,11 @@ TEST(rating_formats, a_comma_is_a_decimal_sign_beside_another_delimiter) {
   expect_three("14;3;\"3\"\n13;19;\"2,5\"\n5;29;\"4,0\"\n", "decimal commas");
   std::string late;  // the sign comes after the first rows
   for (int row = 0; row < 200; ++row) late += "1;2;3\n";
-  EXPECT_EQ(refusal(late + "1;2;3,5\n1;2;4,5\n"), "");
-  EXPECT_NE(refusal(late + "1;2;3,5\n1;2;4.5\n").find(":202: column 3"), std::string::npos);
+  expect_refused(late + "1;2;3,5\n1;2;4,5\n", ":201: column 3: `3,5`");
+  expect_refused(late + "1;2;3,5\n1;2;4,5\n", "give decimal=");
+  EXPECT_EQ(refusal(late + "1;2;3,5\n1;2;4,5\n", {.dialect = {.decimal = ','}}), "");
   EXPECT_NE(refusal(late + "1;2;3.5\n1;2;4,5\n").find(":202: column 3"), std::string::npos);
+  expect_refused("user\titem\trating\n" + replaced(late, ";", "\t") + "3\t4\t1,200\n", ":202: column 3 (rating)");
 }
 
 TEST(rating_formats, an_empty_field_is_told_with_its_place) {
@@ -112,9 +114,39 @@ TEST(rating_formats, the_names_say_which_column_is_which) {
   expect_three("Unnamed: 0,user,item,rating\n0,14,3,3\n1,13,19,2.5\n2,5,29,4\n", "user is column 2 (user)");
   expect_three("stars\tbook_id\tuid\n3\t3\t14\n2.5\t19\t13\n4\t29\t5\n", "rating is column 1 (stars)");
   expect_three(",0,1,2\n0,14,3,3\n1,13,19,2.5\n2,5,29,4\n", "user is column 2 (0)");
-  expect_three("a,b,c\n" + plain, "user is column 1 (a)");
   expect_refused("a,b,c,d\n1,2,3,4\n", "which columns are the user, the item and the rating? The names are `a`, `b`");
   expect_refused("userId,b,rating\n1,2,3\n", ":1: which columns");
+}
+
+TEST(rating_formats, three_columns_of_unknown_names_are_asked_for) {
+  for (std::string const names :
+       {"a,b,c", "Note,Nutzer,Buch", "utente,pellicola,voto", "date,Nutzer,Buch", "x,y,rating"})
+    expect_refused(names + "\n" + plain, ":1: which columns are the user, the item and the rating? The names are `");
+  expect_refused("# Note,Nutzer,Buch\n" + plain, "header=no");
+  expect_three("a,b,c\n" + plain, "user is column 1 (a)", {.columns = "a,b,c"});
+}
+
+TEST(rating_formats, better_known_names_go_first) {
+  expect_three("i,user,item,rating\n0,14,3,3\n1,13,19,2.5\n2,5,29,4\n", "item is column 3 (item)");
+  expect_three("user_id,item_id,weight,rating\n14,3,1,3\n13,19,1,2.5\n5,29,1,4\n", "rating is column 4 (rating)");
+  expect_three("userId,movie,movieId,rating\n14,A,3,3\n13,B,19,2.5\n5,C,29,4\n", "item is column 3 (movieId)");
+  expect_three("u,r,value,item,userID\n1,9,3,3,14\n2,9,2.5,19,13\n3,9,4,29,5\n", "rating is column 3 (value)");
+  expect_three("user,user_id,book,rating\nx,14,3,3\ny,13,19,2.5\nz,5,29,4\n", "user is column 2 (user_id)");
+  expect_three("\"User-ID\";\"ISBN\";\"Book-Rating\"\n14;3;3\n13;19;2.5\n5;29;4\n", "item is column 2 (ISBN)");
+  expect_three("reviewerID,asin,overall,reviewTime\n14,3,3,9\n13,19,2.5,9\n5,29,4,9\n", "item is column 2 (asin)");
+}
+
+TEST(rating_formats, a_comment_may_name_the_columns) {
+  expect_three("# movieId,userId,rating\n3,14,3\n19,13,2.5\n29,5,4\n", "user is column 2 (userId)");
+  expect_three("# user item rating\n" + replaced(plain, ",", " "), "names in the comment before the rows");
+  expect_three("# item user rating\n" + replaced(plain, ",", " "), "no line of names", {.dialect = {.header = false}});
+  expect_refused("#userId\tmovieId\trating\n1\t2\tx\n", ":2: column 3 (rating): expected a rating");
+}
+
+TEST(rating_formats, a_zero_byte_is_refused_with_its_line) {
+  std::string const zero(1, '\0');
+  expect_refused("user,item,rating\n1,2,3\n1,2" + zero + ",3\n", ":3: holds a zero byte");
+  expect_refused("1,2,3,x\n1,2,3," + zero + "\n", ":2: holds a zero byte");
 }
 
 TEST(rating_formats, columns_are_given_by_name_or_number) {

@@ -113,7 +113,7 @@ TEST(labelled_rows, what_is_no_row_is_refused_with_file_and_line) {
       {good + "5,++1,1\n", 3, "`++1` in column 2 is not a number"},
       {good + "5,1.5.2,1\n", 3, "`1.5.2` in column 2 is no number, but a date: write numbers alone, or give drop=2"},
       {good + "5,\"6\"x,1\n", 3, "column 2: text after the closing quote; a quote within is doubled"},
-      {good + "5,6\0,1\n"s, 3, "`6?` in column 2 is not a number"},
+      {good + "5,6\0,1\n"s, 3, "holds a zero byte: the file is damaged, or no text"},
       {good + "5,6\r5,6,1\n", 3, "4 columns instead of 3 as in line 1"},
       {good + "nan,6,1\n", 3, "`nan` in column 1 is not a finite number"},
       {good + "5,-inf,1\n", 3, "`-inf` in column 2 is not a finite number"},
