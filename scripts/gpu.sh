@@ -15,7 +15,7 @@
 #                                   of a section of graphs or connections these rows alone. `python3 bench/lab list` has them all, with
 #                                   what each needs; those of trainings on several GPUs, too
 #   scripts/gpu.sh lanes SECONDS 'NAME…' 'NAME…'
-#                                   such records at the same time, an argument on each GPU, those that fit into that time
+#                                   such records at the same time, an argument on each GPU, those that fit into it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${LULL_BUILD:-build/gpu}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <initializer_list>
 #include <lull/graph/graph_sgd/rating_columns.hpp>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,13 +25,6 @@ std::array<std::vector<std::string_view>, 3> const known_names{
      names{"rating", "ratings", "userrating", "bookrating", "overall", "stars", "star", "score", "rate", "value",
            "weight", "r"}}};
 
-std::string list_columns(text_dialect const& dialect) {
-  std::string list;
-  for (std::size_t column = 0; column < std::min<std::size_t>(dialect.columns.size(), 12); ++column)
-    list += (column == 0 ? "" : ", ") + ("`" + clean_text(dialect.columns[column].name) + "`");
-  return list + (dialect.columns.size() > 12 ? ", …" : "");
-}
-
 void find_given(text_dialect const& dialect, std::string const& given, rating_columns& made) {
   auto const parts = divide_names(given);
   if (parts.size() != 3) {
@@ -39,8 +35,7 @@ void find_given(text_dialect const& dialect, std::string const& given, rating_co
   for (std::size_t part = 0; part < 3; ++part) {
     auto const found = find_column(dialect, parts[part]);
     if (!found) {
-      made.fault = "there is no column `" + parts[part] + "`; the file has " + std::to_string(dialect.columns.size()) +
-                   (dialect.header ? " columns: " + list_columns(dialect) : " columns and no line of names");
+      made.fault = no_column(dialect, parts[part]);
       return;
     }
     made.at[part] = *found;

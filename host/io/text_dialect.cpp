@@ -167,6 +167,20 @@ std::string to_string(text_dialect const& dialect) {
                                       : ", names in the first line");
 }
 
+std::string list_columns(text_dialect const& dialect) {
+  constexpr std::size_t shown = 12;
+  std::string list;
+  for (std::size_t column = 0; column < std::min(dialect.columns.size(), shown); ++column)
+    list += (column == 0 ? "`" : ", `") + clean_text(dialect.columns[column].name) + "`";
+  return list + (dialect.columns.size() > shown ? ", …" : "");
+}
+
+std::string no_column(text_dialect const& dialect, std::string const& wanted) {
+  return "there is no column `" + wanted + "`; the file has " + std::to_string(dialect.columns.size()) +
+         (dialect.header ? " columns: " + list_columns(dialect)
+                         : " columns and no line of names: give a number from 1");
+}
+
 std::string column_text(text_dialect const& dialect, std::size_t column) {
   std::string const number = "column " + std::to_string(column + 1);
   if (column >= dialect.columns.size() || dialect.columns[column].name.empty()) return number;

@@ -57,6 +57,12 @@ bool find_commented_header(std::string const& comment, std::string_view text, di
 /// "separated by semicolons, decimal commas, names in the first line"
 std::string to_string(text_dialect const& dialect);
 
+/// "`userId`, `movieId`": the names, of the first twelve columns.
+std::string list_columns(text_dialect const& dialect);
+
+/// "there is no column `x`; the file has 2 columns: `a`, `b`"
+std::string no_column(text_dialect const& dialect, std::string const& wanted);
+
 /// "column 3 (rating)"
 std::string column_text(text_dialect const& dialect, std::size_t column);
 

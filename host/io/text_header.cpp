@@ -19,7 +19,8 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// Whether a first row may have this field for a name: a word that is not one of those for a missing value.
+/// Whether a first row may have this field for a name: a word that is not one of those for a missing value. These are
+/// more than marks that are no label (`none` in small letters may be a class), because here a wrong guess loses a row.
 bool is_name(std::string_view field) {
   if (spelling_of(field) != spelling::word) return false;
   std::string const lower = lower_case(field);

@@ -38,6 +38,15 @@ bool is_control(std::string_view sign) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    std::size_t const size = sign_bytes(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 bool is_blank_line(std::string_view line, std::string_view delimiter) {
   return line.find_first_not_of(delimiter == "\t" ? " \r\n" : " \t\r\n") == line.npos;
 }

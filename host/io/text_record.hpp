@@ -24,6 +24,8 @@ void divide_record(char const* at, char const* end, std::string_view delimiter, 
 /// Whether the line holds blanks alone, none of them a delimiter.
 bool is_blank_line(std::string_view line, std::string_view delimiter);
 
+bool is_utf8(std::string_view text);
+
 /// Returns text of a file for a note of one line: UTF-8 of 40 bytes at most, then `…`. What is no UTF-8 and what
 /// controls a screen or the order of signs is `?`. `quote` is for bytes that may be anything.
 std::string clean_text(std::string_view text);

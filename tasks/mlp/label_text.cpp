@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include <lull/host/io/text_record.hpp>
+
 namespace lull {
 namespace {
 
@@ -85,24 +87,6 @@ bool has_thousands(std::string_view field) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    auto const byte = [&](std::size_t ahead) { return static_cast<unsigned char>(text[at + ahead]); };
-    unsigned char const lead = byte(0);
-    if (lead < 0x80) continue;
-    std::size_t const more = lead >= 0xc2 && lead <= 0xdf ? 1 : (lead & 0xf0) == 0xe0 ? 2 : lead >= 0xf0 ? 3 : 0;
-    if (more == 0 || lead > 0xf4 || text.size() - at <= more) return false;
-    for (std::size_t ahead = 1; ahead <= more; ++ahead) {
-      if ((byte(ahead) & 0xc0) != 0x80) return false;
-    }
-    bool const overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-    bool const surrogate = lead == 0xed && byte(1) > 0x9f;
-    if (overlong || surrogate || (lead == 0xf4 && byte(1) > 0x8f)) return false;
-    at += more;
-  }
-  return true;
-}
-
 bool is_missing_mark(std::string_view field) {
   static constexpr std::array<std::string_view, 15> marks{"NA",   "N/A",  "n/a",  "<NA>", "#N/A", "#NA", "NaN", "nan",
                                                           "-NaN", "-nan", "NULL", "null", "None", "NaT", "?"};
@@ -135,13 +119,6 @@ std::string_view value_kind(std::string_view field) {
   return "";
 }
 
-std::string class_text(std::string_view name) {
-  constexpr std::size_t shown = 40;
-  std::size_t end = std::min(name.size(), shown);
-  while (end != 0 && end != name.size() && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-  std::string text{name.substr(0, end)};
-  std::replace_if(text.begin(), text.end(), is_control, '?');
-  return "`" + text + (end == name.size() ? "`" : "…`");
-}
+std::string class_text(std::string_view name) { return "`" + clean_text(name) + "`"; }
 
 }  // namespace lull

@@ -11,19 +11,6 @@
 namespace lull {
 namespace {
 
-std::string list_names(text_dialect const& dialect) {
-  constexpr std::size_t shown = 12;
-  std::string list;
-  for (std::size_t column = 0; column < std::min(dialect.columns.size(), shown); ++column)
-    list += (column == 0 ? "" : ", ") + class_text(dialect.columns[column].name);
-  return list + (dialect.columns.size() > shown ? ", …" : "");
-}
-
-std::string no_column(text_dialect const& dialect, std::string const& wanted) {
-  return "there is no column `" + wanted + "`; the file has " + std::to_string(dialect.columns.size()) +
-         (dialect.header ? " columns: " + list_names(dialect) : " columns and no line of names: give a number from 1");
-}
-
 bool is_called(text_dialect const& dialect, std::size_t column, std::string_view name) {
   return dialect.header && plain_name(dialect.columns[column].name) == name;
 }

@@ -34,7 +34,7 @@ class command_lines(unittest.TestCase):
     def test_a_record_is_of_a_section_of_its_name(self):
         no_longer = {"early_close", "pending", "rest_before_close", "setup", "step_compute", "step_tasks"}
         no_longer |= {"connections", "killed_rank", "our_threads", "pagerank_cpu", "ranks", "settling"}
-        no_longer |= {"stage_kernels", "torch_schedules", "two_streams"}
+        no_longer |= {"chunk_by_commit", "stage_kernels", "torch_schedules", "two_streams"}
         for path in (ROOT / "docs/results").glob("*.json"):
             name = json.loads(path.read_text(encoding="utf-8"))["section"]
             with self.subTest(path.name):
