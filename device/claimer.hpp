@@ -182,9 +182,11 @@ class claimer {
   /// while the others wait.
   LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why, bool& exhausted) noexcept {
     known_phase<World> const known = known_;
-    auto const view = exit_check<World>::look(words);
+    // The cursor's loads come first. After the look, ptxas may let the read of the cursor's address wait for what the
+    // look loads: a second trip (tests/device/yield_point_test.py).
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
+    auto const view = exit_check<World>::look(words);
     commit(done);
     why = known.stays.judge(view);
     // Compares tag and item at once: under another tag the difference exceeds every extent.
