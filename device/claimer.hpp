@@ -187,16 +187,17 @@ class claimer {
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     auto const view = exit_check<World>::look(words);
-    commit(done);
     why = known.stays.judge(view);
     // Compares tag and item at once: under another tag the difference exceeds every extent.
     if (why != leave_reason::none || perhaps || ticket - known.first >= known.extent) {
+      commit(done);
       exhausted = !perhaps && tagged{ticket}.tag() == known.tag();
       return {};
     }
     // relaxed: it only claims; the first sight of the tag acquired what the phase before wrote
-    return chunk_of(
-        known, tagged{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)});
+    tagged const claimed{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)};
+    commit(done);  // while the claim is on its way
+    return chunk_of(known, claimed);
   }
 
   template <class Task>

@@ -37,9 +37,12 @@ class exit_check {
             World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
   }
   LULL_HD leave_reason judge(view seen) const noexcept {
-    if (seen.value != value_) return leave_reason::closed;
-    if ((seen.entry & entry_word<World>::held) != 0) return leave_reason::held;
-    return seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::none;
+    // Without branches: a load that one of them left unused would hold its scoreboard, and ptxas might let the next look
+    // wait for that (tests/device/yield_point_test.py).
+    bool const is_held = (seen.entry & entry_word<World>::held) != 0;
+    leave_reason const why = seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::none;
+    leave_reason const of_host = is_held ? leave_reason::held : why;
+    return seen.value != value_ ? leave_reason::closed : of_host;
   }
   LULL_HD std::uint64_t ends_ns() const noexcept { return ends_ns_; }
   LULL_HD void end_at(std::uint64_t ns) noexcept { ends_ns_ = ns; }

@@ -112,6 +112,7 @@ struct worker_params {
   std::uint32_t* withheld = nullptr;  // not zero there: leave at once; null: no such word
   std::uint32_t in_graph = 0;         // launched before its opening edge, for which it then waits
   std::uint64_t bubble = 0;           // for which it was launched; 0: for no particular one
+  std::uint32_t again = 0;            // another of its workers was there before: its times count from its own start
   usual_length usual{};               // of its site's bubbles: a hint
   rest_time rest{};                   // of a bubble that is not captured
 };

@@ -62,6 +62,7 @@ class slot_occupant {
     }
     // relaxed: nothing is published; a closing edge that misses it costs only time
     World::template fetch_add<order::relaxed, scope::device>(params_.gate.line->working, std::uint64_t{1});
+    if (params_.again != 0) opened_ns = started_ns;
     kept_.claims = {stays, found.at(), block_.blocks(), entry::inside(before), opened_ns, rest};
     return true;
   }

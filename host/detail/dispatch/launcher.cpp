@@ -51,6 +51,7 @@ launcher::time_point launcher::tick() {
   }
   while (!order_.empty() && order_.front().at->workers_left(order_.front().bubble)) {
     limits_.forget(*order_.front().at, order_.front().bubble);
+    order_.front().at->note_left(order_.front().bubble);
     order_.pop_front();
   }
   auto next = never;
@@ -73,6 +74,7 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
       at.pass(asked->bubble);
       continue;
     }
+    if (asked->not_before > now) return asked->not_before;
     bool const is_on_stream = std::any_of(order_.begin(), order_.end(), [&](enqueued const& each) {
       return each.at == &at && each.bubble == asked->bubble;
     });
@@ -86,7 +88,8 @@ launcher::time_point launcher::serve(gate& at, time_point now) {
     if (asked->opened) {
       // It may be over by now: then a worker would only delay what the trainer computes.
       auto const since = clock_.at(asked->opened_ns);
-      bool const likely_over = since && asked->usual_length.count() != 0 && now > *since + asked->usual_length;
+      bool const is_past = since && asked->usual_length.count() != 0 && now > *since + asked->usual_length;
+      bool const likely_over = is_past && !asked->inside;
       if (likely_over) {
         at.pass(asked->bubble);
       } else {
@@ -133,20 +136,23 @@ void launcher::enqueue(gate& at, launch_request const& asked, start_when when, t
   if (when == start_when::opened && !policy_.in_line) {
     limits_.add(at, asked.bubble, expected_at + overdue_limit(asked, known.has_value()));
   }
-  if (at.launch(asked.bubble, when, policy_.in_line ? arming::in_line : arming::beside)) {
-    order_.push_back({&at, asked.bubble, expected_at});
+  if (auto const lease = at.launch(asked.bubble, when, policy_.in_line ? arming::in_line : arming::beside)) {
+    order_.push_back({&at, asked.bubble, expected_at, asked.inside ? expected_at + *lease : never});
   } else {
     limits_.forget(at, asked.bubble);
   }
 }
 
 /// Returns when to look next. Soon after a bubble opens, a look learns the device's clock; where several gates share
-/// the stream, another worker may follow then.
+/// the stream, another worker may follow then. Soon after a lease in a bubble that the host has not closed, another may
+/// follow in the same bubble.
 launcher::time_point launcher::next_look(time_point now) const {
-  if (order_.empty() || policy_.in_line) return never;
+  if (order_.empty()) return never;
   enqueued const& head = order_.front();
+  auto const ends = head.ends == never ? never : std::max(head.ends, now) + min_look;
+  if (policy_.in_line) return ends;
   if (now < head.expected) return head.expected + min_look;
-  return several_ || !head.at->has_opened(head.bubble) ? now + look_after(now - head.expected) : never;
+  return several_ || !head.at->has_opened(head.bubble) ? now + look_after(now - head.expected) : ends;
 }
 
 }  // namespace lull::detail

@@ -56,6 +56,7 @@ class launcher {
     gate* at;
     std::uint64_t bubble;
     time_point expected;
+    time_point ends;  // their lease, where another may follow in the same bubble
   };
 
   struct expectation {

@@ -170,7 +170,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
     site.held_up.add(held_up);
     if (site.held_up.twice()) held_up_ = site.name;
     site.past.add(
-        harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_close = false});
+        harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_open = true});
   }
   known_sites_.note(site);
   into.push_back({.gate = report_index,

@@ -31,12 +31,14 @@ inline constexpr int places = 2;  // the current job and its successor
 /// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
 struct launch_request {
   std::uint64_t bubble = 0;
-  bool wanted = true;  // false: the bubble gets no worker
+  bool wanted = true;   // false: the bubble gets no worker
+  bool inside = false;  // the host has not closed it
   bool opened = false;
   bool over = false;            // certainly: a later bubble has opened
   bool after_late = false;      // the wait for an earlier bubble was ended, and that bubble has not opened since
-  std::uint64_t opened_ns = 0;  // 0: not opened
-  std::chrono::nanoseconds usual_length{0};    // 0: not known
+  std::chrono::steady_clock::time_point not_before{};  // of its launch
+  std::uint64_t opened_ns = 0;                         // 0: not opened
+  std::chrono::nanoseconds usual_length{0};            // 0: not known
   std::optional<std::uint64_t> expected_ns{};  // the opening, on the device's clock
   std::chrono::nanoseconds ahead{0};  // how long before the opening its workers should be enqueued, expected or not
   std::chrono::steady_clock::time_point since{};   // since when they may be
@@ -56,6 +58,7 @@ enum class launch_state : std::uint8_t {
   pending,   // they are enqueued or about to be, and wait on the device until the bubble opens
   let_go,    // … until the host ended that wait: they leave at once; after the opening others are enqueued
   enqueued,  // they work as soon as they are started
+  left,      // they have left, and the host has not closed the bubble: others may follow
   no_workers,
   out,  // they have left and the records are being copied: no further launch
 };
@@ -69,6 +72,8 @@ class gate final : public bubble_source {
  public:
   /// The dispatcher may be late by this many bubbles; if it is later, they get no worker.
   static constexpr std::uint64_t records = 256;
+  /// Where workers left an open bubble before their lease, as without work, others follow after this time.
+  static constexpr std::chrono::milliseconds without_work{1};
 
   gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits);
   gate(gate const&) = delete;
@@ -106,8 +111,11 @@ class gate final : public bubble_source {
 
   /// Returns the oldest bubble whose workers are not enqueued and may be.
   std::optional<launch_request> request();
-  /// Enqueues the bubble's workers, to start at once or when it opens. Returns false if no job is ready.
-  bool launch(std::uint64_t bubble, start_when when, arming how);
+  /// Enqueues the bubble's workers, to start at once or when it opens. Returns their lease, or nothing if no job is
+  /// ready.
+  std::optional<std::chrono::nanoseconds> launch(std::uint64_t bubble, start_when when, arming how);
+  /// Notes that the workers that were enqueued for this bubble have left. If the host is still inside, others follow.
+  void note_left(std::uint64_t bubble);
   /// Gives the bubble no workers.
   void pass(std::uint64_t bubble);
   /// Notes that the trainer paused before this bubble.
@@ -144,7 +152,8 @@ class gate final : public bubble_source {
     std::shared_ptr<site_state> where;
     std::array<std::uint64_t, places> blocks{};  // launched for the current job, and for its successor
     bool timed = false;                          // only observed: no worker, the edges measure its length
-    bool at_open = false;                        // its workers need not wait for the closing edge
+    bool may_be_entered = false;                 // workers may be launched before the host has closed it …
+    bool at_open = false;                        // … as soon as it opens
     bool halved = false;                         // its workers get half of their blocks
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
@@ -153,7 +162,12 @@ class gate final : public bubble_source {
     std::optional<bool> host_ahead{};
     std::optional<std::chrono::nanoseconds> length{};  // of an observed bubble, once its edges tell it
     std::chrono::nanoseconds lease{0};
-    std::chrono::steady_clock::time_point opened{};  // on the host
+    std::uint64_t launches_inside = 0;                 // before the host has closed it …
+    std::chrono::steady_clock::time_point launched{};  // … the last of them
+    std::chrono::steady_clock::time_point again_at{};  // … when another may follow
+    std::chrono::nanoseconds longest_lease{0};         // … of them
+    std::chrono::nanoseconds ended_lease{0};           // … the longest that was over while the host was inside
+    std::chrono::steady_clock::time_point opened{};    // on the host
     std::chrono::steady_clock::time_point closed{};
     std::optional<std::chrono::steady_clock::time_point> pending_since{};  // its workers wait on the device since then
     std::chrono::nanoseconds waited_before{0};                             // waited, by workers that were let go
@@ -184,7 +198,10 @@ class gate final : public bubble_source {
 
   open_result pass_over(counted why);
   void end_bubble(stream_handle stream, closing how);
+  static open_lease::stay stay_of(placed const& was);
   bool any_stands() const noexcept;
+  std::optional<std::chrono::steady_clock::time_point> may_enter(placed const& of, opening_numbers now) const;
+  std::chrono::nanoseconds lease_inside(placed& of) const;
   struct opening {
     std::uint64_t at_ns = 0;
     std::chrono::nanoseconds distance{0};  // from the moment that it is counted from
@@ -204,6 +221,9 @@ class gate final : public bubble_source {
   }
   bool was_held_up(placed const& was, bubble_record const& record, std::chrono::steady_clock::time_point now,
                    device_clock const& clock) const;
+  static std::optional<std::chrono::nanoseconds> told_by_host(placed const& was, bubble_record const& record,
+                                                              device_clock const& clock);
+  static bool closed_soon(placed const& was, bubble_record const& record, device_clock const& clock);
   bubble_report told(std::uint64_t bubble) const;
   static std::optional<std::chrono::nanoseconds> waited(placed const& was, std::uint64_t opened_ns,
                                                         device_clock const& clock);

@@ -87,13 +87,15 @@ void gate::collect(collected_bubbles const& to) {
     placed& was = placed_of(bubble);
     bubble_report one = told(bubble);
     bubble_record const record = one.record();
-    auto const length = was.timed ? was.length : seen(record);
+    auto const seen_length = was.timed ? was.length : seen(record);
+    auto const length = seen_length ? seen_length : told_by_host(was, record, clock);
     collected_ = bubble;
-    if (length && !was.timed) close_policy_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
+    if (seen_length && !was.timed) close_policy_.add(std::chrono::nanoseconds{record.last_out_ns - closed_ns(record)});
     if (record.last_out_ns != 0) clock.note(record.last_out_ns, now);
     was.held_up = was_held_up(was, record, now, clock);
     if (was.held_up) ++counts_[counted::held_up];
     if (!was.timed) was.where->held_up.add(was.held_up);
+    if (was.launches_inside != 0) was.where->inside.add_close(closed_soon(was, record, clock));
     if (!was.timed && was.where->held_up.twice()) held_up_ = was.where->name;
     learn(was, record, length, clock);
     one.waited = waited(was, record.opened_ns, clock);
@@ -104,12 +106,28 @@ void gate::collect(collected_bubbles const& to) {
   seen_ = pinned_.data()->line;
 }
 
+/// Returns the length of a bubble that had opened before the host closed it, by the host's clock: no worker may have
+/// seen its end.
+std::optional<std::chrono::nanoseconds> gate::told_by_host(placed const& was, bubble_record const& record,
+                                                           device_clock const& clock) {
+  if (was.timed || was.abandoned || was.host_ahead.value_or(true)) return std::nullopt;
+  auto const opened = clock.at(record.opened_ns);
+  if (record.opened_ns == 0 || !opened || *opened >= was.closed) return std::nullopt;
+  return was.closed - *opened;
+}
+
+/// Returns whether workers left by their lease and the host closed the bubble soon after that.
+bool gate::closed_soon(placed const& was, bubble_record const& record, device_clock const& clock) {
+  auto const left = clock.at(record.last_out_ns);
+  return record.lease_blocks != 0 && record.not_saw_ns == 0 && left && was.closed - *left < open_lease::soon;
+}
+
 /// Returns whether all blocks left by their lease and the close came just after. Then what the bubble waited for had
 /// waited for the blocks, or a pause of the trainer ended there by chance. If the host may wait inside the bubble, the
 /// host may have been what waited.
 bool gate::was_held_up(placed const& was, bubble_record const& record, steady::time_point now,
                        device_clock const& clock) const {
-  if (was.timed || was.at_open || !all_left_by_lease(record)) return false;
+  if (was.timed || was.launches_inside != 0 || !all_left_by_lease(record)) return false;
   gate_line const& line = pinned_.data()->line;
   bool const closed = line.bubbles > was.bubble || !is_open(line.value);
   auto const left = clock.at(record.last_out_ns);
@@ -144,7 +162,8 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
                  .working = record.blocks,
                  .chunks = record.chunks,
                  .handed_back = record.handed_back,
-                 .at_close = !was.at_open,
+                 .at_open = was.at_open,
+                 .inside = was.launches_inside != 0,
                  .host_late = !was.host_ahead.value_or(true)});
   }
   if (record.opened_ns != 0) {

@@ -54,7 +54,8 @@ struct harvest_seen {
   std::uint64_t working = 0;          // blocks that found a chunk
   std::uint64_t chunks = 0;           // committed
   std::uint64_t handed_back = 0;      // chunks
-  bool at_close = true;               // the worker is launched when its close is enqueued, or later
+  bool at_open = false;               // its site was known to be better launched at its opening
+  bool inside = false;                // a worker was launched before the host had closed it
   bool host_late = false;             // the bubble had opened by then
 };
 
@@ -72,8 +73,6 @@ class history {
   static constexpr std::uint64_t look_again = 64;
   /// A shorter start is never late.
   static constexpr std::chrono::nanoseconds late_start = std::chrono::microseconds{50};
-  /// The first lease of workers launched at open, where the trainer's host may be waiting for them.
-  static constexpr std::chrono::nanoseconds lease_at_open = std::chrono::microseconds{200};
 
   enum class verdict { harvest, too_short, handed_back };
 
@@ -89,8 +88,9 @@ class history {
   void add(harvest_seen const& seen) noexcept {
     if (seen.length.count() != 0) add_length(seen.length, seen.since_look);
     handed_back_.add(seen.chunks == 0 && seen.handed_back != 0);
-    if (!seen.at_close) return;
-    bool const half_gone = seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
+    if (seen.at_open) return;
+    bool const half_gone =
+        seen.inside || seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
     host_behind_.add(seen.host_late && half_gone);
   }
 
@@ -124,13 +124,6 @@ class history {
   /// Returns whether the host enqueues the close so late that workers launched after it would find half of the bubble
   /// gone.
   bool better_at_open() const noexcept { return host_behind_.always() && launched_early_ % look_again != 0; }
-
-  /// Adds the host's own time from open to close. If it is short the host does not block inside, and the lease of
-  /// workers launched at open may grow.
-  void add_host_time(std::chrono::nanoseconds took) noexcept {
-    lease_ = took * 2 > lease_ ? lease_at_open : std::min(lease_ * 2, max_lease_at_open(longest()));
-  }
-  std::chrono::nanoseconds lease_of_open() const noexcept { return lease_; }
 
  private:
   static constexpr std::size_t remembered = 8;
@@ -211,7 +204,6 @@ class history {
   streak host_behind_;
   std::uint64_t not_worth_it_ = 0;  // bubbles of a site that is not worth it
   std::uint64_t launched_early_ = 0;
-  std::chrono::nanoseconds lease_ = lease_at_open;
 };
 
 }  // namespace lull

@@ -15,6 +15,7 @@
 
 #include <lull/host/detail/gate/forecast.hpp>
 #include <lull/host/detail/gate/history.hpp>
+#include <lull/host/detail/gate/open_lease.hpp>
 
 namespace lull::detail {
 
@@ -24,6 +25,7 @@ struct site_state {
   history past;
   forecast opens;  // of a stream's bubbles; a replay is not forecast
   hold_ups held_up;
+  open_lease inside;
 };
 
 /// Sites by name. Not thread-safe.

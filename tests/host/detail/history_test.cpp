@@ -158,7 +158,7 @@ TEST(history, late_starts_ask_for_a_launch_at_open) {
   add(site, late, 1);
   EXPECT_TRUE(next_is_better_at_open(site));
   harvest_seen early = good();
-  early.at_close = false;
+  early.at_open = true;
   add(site, early, remembered);  // launched at open: says nothing about the host
   EXPECT_TRUE(next_is_better_at_open(site));
   add(site, good(), 1);
@@ -254,18 +254,6 @@ TEST(hold_ups, the_second_in_a_row_tells_and_the_count_begins_again) {
     told += seen.twice() ? '2' : '-';
   }
   EXPECT_EQ(told, "---2-2-");
-}
-
-TEST(history, the_lease_at_open_grows_while_the_host_does_not_block) {
-  history site;
-  site.add_length(10ms);
-  EXPECT_EQ(site.lease_of_open(), 200us);
-  site.add_host_time(20us);
-  EXPECT_EQ(site.lease_of_open(), 400us);
-  for (int i = 0; i < 20; ++i) site.add_host_time(20us);
-  EXPECT_EQ(site.lease_of_open(), 40ms);
-  site.add_host_time(25ms);
-  EXPECT_EQ(site.lease_of_open(), 200us);
 }
 
 TEST(site_table, forgets_the_site_that_was_used_longest_ago) {
