@@ -37,8 +37,8 @@ class exit_check {
             World::template load<order::relaxed, scope::device>(words.slot->entry), World::now_ns()};
   }
   LULL_HD leave_reason judge(view seen) const noexcept {
-    // Without branches: a load that one of them left unused would hold its scoreboard, and ptxas might let the next look
-    // wait for that (tests/device/yield_point_test.py).
+    // Without branches: a load that one of them left unused would hold its scoreboard, and ptxas might let the next
+    // look wait for that (tests/device/yield_point_test.py).
     bool const is_held = (seen.entry & entry_word<World>::held) != 0;
     leave_reason const why = seen.now_ns >= ends_ns_ ? leave_reason::lease : leave_reason::none;
     leave_reason const of_host = is_held ? leave_reason::held : why;

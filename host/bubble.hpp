@@ -105,6 +105,12 @@ inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexce
   return std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
 }
 
+/// Returns how long blocks took to leave after the close at `closed_ns`; nothing if that is 0 or none worked.
+inline std::optional<std::chrono::nanoseconds> drain_of(bubble_record const& record, std::uint64_t closed_ns) noexcept {
+  if (closed_ns == 0 || record.blocks == 0 || record.last_out_ns < closed_ns) return std::nullopt;
+  return std::chrono::nanoseconds{record.last_out_ns - closed_ns};
+}
+
 /// Returns whether blocks worked and all of them left by their lease, so that none saw the close.
 inline bool all_left_by_lease(bubble_record const& record) noexcept {
   return record.blocks != 0 && record.lease_blocks >= record.blocks && record.not_saw_ns == 0;

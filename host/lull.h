@@ -115,6 +115,8 @@ typedef struct lull_tuning {
                              too short */
   int64_t rest_ns;        /* side work stops this long before a bubble usually closes; at most 1 ms; 0: Lull chooses;
                              -1: never */
+  double training_worth;  /* microseconds of side work that one of training is worth: shorter bubbles than that pays for
+                             get none; at most 1e6; 0: Lull chooses, 30 on a CUDA device; -1: any bubble pays */
 } lull_tuning;
 
 typedef struct lull_options {
@@ -149,9 +151,9 @@ typedef struct lull_options {
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
-#define LULL_OPTIONS                                                                                  \
-  {                                                                                                   \
-    sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0 } \
+#define LULL_OPTIONS                                                                                     \
+  {                                                                                                      \
+    sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0 } \
   }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The thread's current

@@ -39,6 +39,9 @@ inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds
 /// The largest allowed `runtime_tuning::min_bubble`.
 inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{1};
 
+inline constexpr double default_training_worth = 30;
+inline constexpr double max_training_worth = 1e6;
+
 /// The largest allowed `runtime_tuning::rest_before_close`.
 inline constexpr std::chrono::nanoseconds max_rest_before_close = std::chrono::milliseconds{1};
 
@@ -56,6 +59,11 @@ struct runtime_tuning {
   /// `max_min_bubble`. With a task that uses memory each bubble costs the trainer some microseconds, however long it
   /// is (docs/decisions/short-bubbles.md). In a captured graph this holds for the first 64 sites.
   std::chrono::nanoseconds min_bubble = default_min_bubble;
+  /// How many microseconds of side work, on all SMs, a microsecond of training is worth: no side work runs at a site
+  /// whose last eight bubbles brought less than so much of what they cost the trainer, by their edges and by how long
+  /// workers take to leave (docs/decisions/short-bubbles.md). 0: any. None: `default_training_worth` on a CUDA device,
+  /// and 0 on the threads executor, whose times are no device's. At most `max_training_worth`.
+  std::optional<double> training_worth = {};
   /// Workers stop claiming this long before a site's bubbles usually close. They hand back the chunks of tasks that
   /// poll, and wait for the close. Applies only if half of the last 32 bubbles (or of the first eight) had lengths
   /// within an eighth of each other, and within the lease. In a bubble that lasts longer they continue. 0: never. At

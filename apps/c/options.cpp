@@ -64,6 +64,10 @@ runtime_options read_options(lull_options const& asked) {
       time_of(tuning.min_bubble_ns, default_min_bubble, max_min_bubble, "options->tuning.min_bubble_ns");
   made.tuning.rest_before_close =
       time_of(tuning.rest_ns, default_rest_before_close, max_rest_before_close, "options->tuning.rest_ns");
+  double const worth = tuning.training_worth;
+  checked(worth, worth == -1 || (worth >= 0 && worth <= max_training_worth), "options->tuning.training_worth",
+          "it must be -1, or 0 to " + std::to_string(static_cast<int>(max_training_worth)));
+  if (worth != 0) made.tuning.training_worth = std::max(worth, 0.0);
   made.executor.memory_limit_bytes = asked.memory_limit_bytes;
   auto const mode = one_of<lull_mode>(asked.mode, 4, "options->mode");
   if (mode == LULL_MODE_OFF) made.mode = runtime_mode::off;

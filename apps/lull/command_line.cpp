@@ -7,6 +7,7 @@
 #include <lull/apps/lull/pages/command_walk.hpp>
 #include <lull/apps/lull/pages/completion.hpp>
 #include <lull/apps/registry/registry.hpp>
+#include <lull/host/runtime.hpp>
 #include <lull/host/task/options.hpp>
 
 namespace lull {
@@ -78,6 +79,11 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       ->type_name("TIME");
   command.add_option("--min-bubble", into.min_bubble, "no side work where bubbles are shorter, such as 100us [30us]")
       ->type_name("TIME");
+  command
+      .add_option("--training-worth", into.training_worth,
+                  "microseconds of side work that one of training is worth: no side work where bubbles bring less; 0: "
+                  "any is worth it [30 on a GPU]")
+      ->check(CLI::Range(0.0, max_training_worth));
   command
       .add_option(
           "--rest-before-close", into.rest_before_close,

@@ -50,6 +50,7 @@ struct harvest_settings : run_settings {
   std::string max_bubble;  // a duration; sets the segment
   std::uint32_t iterations = 5;
   std::uint32_t pairs = 10;
+  std::optional<double> training_worth;          // none: the runtime's own
   std::optional<std::string> min_bubble;         // a duration; none: the runtime's own
   std::optional<std::string> rest_before_close;  // a duration; none: the runtime's own
   std::optional<std::string> max_slowdown;       // such as 0.5%; none: no bound

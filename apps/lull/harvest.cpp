@@ -25,6 +25,7 @@ runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& 
   runtime_options made =
       options_for(plan.tasks, {.kind = plan.kind, .device = asked.device, .reserved_groups = asked.reserved_groups});
   made.tuning.min_bubble = plan.min_bubble;
+  made.tuning.training_worth = plan.training_worth;
   made.tuning.rest_before_close = plan.rest_before_close;
   made.max_slowdown = plan.max_slowdown;
   return made;

@@ -42,6 +42,9 @@ plan_of_harvest check(harvest_settings const& asked) {
   if (asked.checkpoint.folder && made.mode != side_mode::lull)
     throw usage_error{"--checkpoint needs --mode lull: the other modes stop nowhere that can be saved"};
   take_time(asked.min_bubble, "--min-bubble", max_min_bubble, made.mode, made.min_bubble);
+  if (asked.training_worth && made.mode != side_mode::lull)
+    throw usage_error{"--training-worth needs --mode lull: only there side work yields"};
+  made.training_worth = asked.training_worth;
   take_time(asked.rest_before_close, "--rest-before-close", max_rest_before_close, made.mode, made.rest_before_close);
   if (asked.max_slowdown) {
     made.max_slowdown = share_of(*asked.max_slowdown, "--max-slowdown");

@@ -23,6 +23,7 @@ struct plan_of_harvest {
   stage_plan stage;
   std::vector<job_spec> tasks;  // none in mode none
   std::chrono::nanoseconds min_bubble = default_min_bubble;
+  std::optional<double> training_worth = {};
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
   double max_slowdown = 0;                     // as a share; 0: no bound
   std::optional<machine_profiles> profiles{};  // with a bound

@@ -90,7 +90,7 @@ void measure(benchmark::State& state, call inside, launch_time launch) {
   runtime side{{.executor = {.kind = executor_kind::cuda},
                 .tasks = {bench::type_of(bench::work_kind::compute)},
                 .log = bench::log_line,
-                .tuning = {.launch = launch}}};
+                .tuning = {.launch = launch, .training_worth = 0}}};
   bench::endless_work const work{side, bench::work_kind::compute};
   trainer_host host{inside};
   bench::wait_until_ready(side, host.stream());

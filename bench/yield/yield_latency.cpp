@@ -79,7 +79,7 @@ void measure(benchmark::State& state, plan const& what, options const& with) {
                      .mode = runtime_mode::on,
                      .tasks = types_of(what.task, with),
                      .log = bench::log_line,
-                     .tuning = {.close = what.close}};
+                     .tuning = {.training_worth = 0, .close = what.close}};
   runtime side{on};
   bench::endless_work const task{side, what.task, with.work};
   for (auto _ : state) {

@@ -86,6 +86,11 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind, std::
   }
   require_up_to("min_bubble", asked.tuning.min_bubble, max_min_bubble);
   require_up_to("rest_before_close", asked.tuning.rest_before_close, max_rest_before_close);
+  double const worth = asked.tuning.training_worth.value_or(kind == executor_kind::cuda ? default_training_worth : 0);
+  if (!(worth >= 0 && worth <= max_training_worth))
+    throw usage_error{"runtime_options::training_worth is " + std::to_string(worth) + ": it must be 0 to " +
+                      std::to_string(static_cast<int>(max_training_worth))};
+  asked.tuning.training_worth = worth;
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };

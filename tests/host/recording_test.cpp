@@ -73,16 +73,18 @@ TEST_F(runtime_recorded, a_site_whose_host_is_late_is_launched_at_open_by_itself
   calls const at_open{"open_edge", "launch a for 200 us", "close_edge"};
   calls last = at_close;
   int bubbles = 0;
-  for (; bubbles < 1'000 && last == at_close; ++bubbles) {
+  // Once the site's length is known, a bubble that is likely over gets no worker.
+  for (; bubbles < 1'000 && last != at_open; ++bubbles) {
     bubble_id const id = side->open(&trainer, site{"late"});
     trainer.synchronize();
+    std::this_thread::sleep_for(std::chrono::microseconds{200});  // a shorter one would be passed over
     side->close(id, &trainer);
     last = seen.take();
     await_that(
         [&] { return !side->take_bubbles().empty(); });  // its worker is out, too: it would work in the next bubble
   }
   EXPECT_EQ(last, at_open);
-  EXPECT_GT(bubbles, 8);
+  EXPECT_GE(bubbles, 4) << "a site must be known first";
   EXPECT_EQ(calls_of_one_bubble(*side), at_close) << "another site is as it was";
 }
 

@@ -20,6 +20,16 @@ _LAUNCHES = {"at_close": 0, "at_open": 1}
 MAX_ARMED_AHEAD_S = 1000
 MAX_MIN_BUBBLE_S = 1
 MAX_REST_S = 0.001
+MAX_TRAINING_WORTH = 1e6
+
+
+def _worth(asked: float | None) -> float:
+    """As in lull_tuning, where 0 is the default and -1 stands for 0."""
+    if asked is None:
+        return 0.0
+    if not 0 <= asked <= MAX_TRAINING_WORTH:
+        raise ArgumentError(f"training_worth={asked}: it must be 0 to {MAX_TRAINING_WORTH:.0f}, or None")
+    return asked or -1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +38,9 @@ class Tuning:
 
     `armed_ahead`: seconds that a worker may wait on the device for its bubble; None: Lull chooses; 0: workers are
     enqueued when the bubble is open, not before. `min_bubble`: no side work runs at a site whose last eight bubbles
-    were shorter, in seconds; None: 30 µs. `rest_before_close`: side work rests so long before a bubble usually closes;
+    were shorter, in seconds; None: 30 µs. `training_worth`: how many microseconds of side work one of training is
+    worth; no side work runs at a site that brings less than so much of what it costs; None: 30 on a GPU; 0: any is
+    worth it. `rest_before_close`: side work rests so long before a bubble usually closes;
     None: 10 µs; 0: never. `launch`: "at_open" for hosts that block inside bubbles. `processors`: the most SMs that
     workers use; 0: all that are not kept off.
 
@@ -39,6 +51,7 @@ class Tuning:
 
     armed_ahead: float | None = None
     min_bubble: float | None = None
+    training_worth: float | None = None
     rest_before_close: float | None = None
     launch: str = "at_close"
     processors: int = 0
@@ -51,6 +64,7 @@ class Tuning:
             launch=one_of("launch", self.launch, _LAUNCHES),
             armed_ahead_ns=_ns_or_none("armed_ahead", self.armed_ahead, MAX_ARMED_AHEAD_S),
             min_bubble_ns=_ns_or_none("min_bubble", self.min_bubble, MAX_MIN_BUBBLE_S),
+            training_worth=_worth(self.training_worth),
             rest_ns=_ns_or_none("rest_before_close", self.rest_before_close, MAX_REST_S),
         )
 

@@ -160,7 +160,7 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
   if (at.skipped) {
-    ++(length < site.past.min_bubble() ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
+    ++(length < site.past.shortest_worth_it() ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
     site.past.add_length(length);
   } else if (record.blocks == 0) {
     site.past.add_length(length);
@@ -169,8 +169,11 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
     if (held_up) ++counts_[counted::held_up];
     site.held_up.add(held_up);
     if (site.held_up.twice()) held_up_ = site.name;
-    site.past.add(
-        harvest_seen{.length = length, .chunks = record.chunks, .handed_back = record.handed_back, .at_open = true});
+    site.past.add(harvest_seen{.length = length,
+                               .chunks = record.chunks,
+                               .handed_back = record.handed_back,
+                               .drain = drain_of(record, record.closed_ns),
+                               .at_open = true});
   }
   known_sites_.note(site);
   into.push_back({.gate = report_index,

@@ -170,7 +170,8 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
 
 /// Returns how the host stayed in a bubble that it has closed.
 open_lease::stay gate::stay_of(placed const& was) {
-  bool const ended = was.launch != launch_state::left && was.longest_lease.count() != 0 && was.closed - was.launched > was.lease;
+  bool const ended =
+      was.launch != launch_state::left && was.longest_lease.count() != 0 && was.closed - was.launched > was.lease;
   return {was.closed - was.opened, was.longest_lease, ended ? std::max(was.ended_lease, was.lease) : was.ended_lease};
 }
 

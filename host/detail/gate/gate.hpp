@@ -34,12 +34,12 @@ struct launch_request {
   bool wanted = true;   // false: the bubble gets no worker
   bool inside = false;  // the host has not closed it
   bool opened = false;
-  bool over = false;            // certainly: a later bubble has opened
-  bool after_late = false;      // the wait for an earlier bubble was ended, and that bubble has not opened since
+  bool over = false;        // certainly: a later bubble has opened
+  bool after_late = false;  // the wait for an earlier bubble was ended, and that bubble has not opened since
   std::chrono::steady_clock::time_point not_before{};  // of its launch
   std::uint64_t opened_ns = 0;                         // 0: not opened
   std::chrono::nanoseconds usual_length{0};            // 0: not known
-  std::optional<std::uint64_t> expected_ns{};  // the opening, on the device's clock
+  std::optional<std::uint64_t> expected_ns{};          // the opening, on the device's clock
   std::chrono::nanoseconds ahead{0};  // how long before the opening its workers should be enqueued, expected or not
   std::chrono::steady_clock::time_point since{};   // since when they may be
   std::chrono::steady_clock::time_point called{};  // when the host opened it
@@ -157,6 +157,7 @@ class gate final : public bubble_source {
     bool halved = false;                         // its workers get half of their blocks
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
+    bool passed = false;  // it was over before a worker could be enqueued
     bool after_pause = false;
     bool held_up = false;  // a kernel of the trainer waited for its workers
     std::optional<bool> host_ahead{};
@@ -223,6 +224,7 @@ class gate final : public bubble_source {
                    device_clock const& clock) const;
   static std::optional<std::chrono::nanoseconds> told_by_host(placed const& was, bubble_record const& record,
                                                               device_clock const& clock);
+  static std::chrono::nanoseconds shortest_possible(placed const& was, bubble_record const& record);
   static bool closed_soon(placed const& was, bubble_record const& record, device_clock const& clock);
   bubble_report told(std::uint64_t bubble) const;
   static std::optional<std::chrono::nanoseconds> waited(placed const& was, std::uint64_t opened_ns,

@@ -190,6 +190,7 @@ void gate::pass(std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
   placed& of = placed_of(bubble);
   if (bubble > decided_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
+  of.passed = !of.timed && !of.abandoned;
   settle_launch(of, launch_state::no_workers);
   note_decided(bubble);
 }

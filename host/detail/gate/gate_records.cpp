@@ -143,6 +143,17 @@ std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uin
   return was.waited_before + last;
 }
 
+/// Returns what is known of a length that is not: workers that left before the close were there for a part of it, and
+/// those that came after it, or could not be enqueued before it, tell that it was short. 0: nothing is known.
+std::chrono::nanoseconds gate::shortest_possible(placed const& was, bubble_record const& record) {
+  if (record.lease_blocks != 0) return was.lease;
+  if (record.blocks != 0) return std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
+  bool const has_left_for_another_reason =
+      record.starved_blocks != 0 || record.idle_blocks != 0 || record.held_blocks != 0;
+  bool const came_too_late = was.passed || was.blocks[0] + was.blocks[1] != 0;
+  return std::chrono::nanoseconds{came_too_late && !has_left_for_another_reason ? 1 : 0};
+}
+
 /// Learns about a site from a bubble that is over.
 void gate::learn(placed const& was, bubble_record const& record, std::optional<std::chrono::nanoseconds> length,
                  device_clock const& clock) {
@@ -153,8 +164,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
   } else {
     // If all blocks left early, the bubble may have been longer than they know, by as much as the lease; if it waited
     // for them, its own length is unknown.
-    std::chrono::nanoseconds const at_least =
-        record.lease_blocks != 0 && !was.held_up ? was.lease : std::chrono::nanoseconds{0};
+    auto const at_least = was.held_up ? std::chrono::nanoseconds{0} : shortest_possible(was, record);
     std::uint64_t const start_ns = record.blocks != 0 ? record.in_ns / record.blocks : 0;
     at.past.add({.length = length.value_or(at_least),
                  .since_look = std::chrono::nanoseconds{record.since_look_ns},
@@ -162,6 +172,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
                  .working = record.blocks,
                  .chunks = record.chunks,
                  .handed_back = record.handed_back,
+                 .drain = drain_of(record, closed_ns(record)),
                  .at_open = was.at_open,
                  .inside = was.launches_inside != 0,
                  .host_late = !was.host_ahead.value_or(true)});

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <lull/device/slot.hpp>
 #include <lull/host/bubble.hpp>
@@ -50,19 +51,34 @@ struct harvest_seen {
   std::chrono::nanoseconds length{0};  // zero: not known
   // the close may have come this much earlier: the last look was that long before
   std::chrono::nanoseconds since_look{0};
-  std::chrono::nanoseconds start{0};  // opening → first chunk, mean over the blocks that found one
-  std::uint64_t working = 0;          // blocks that found a chunk
-  std::uint64_t chunks = 0;           // committed
-  std::uint64_t handed_back = 0;      // chunks
-  bool at_open = false;               // its site was known to be better launched at its opening
-  bool inside = false;                // a worker was launched before the host had closed it
-  bool host_late = false;             // the bubble had opened by then
+  std::chrono::nanoseconds start{0};                // opening → first chunk, mean over the blocks that found one
+  std::uint64_t working = 0;                        // blocks that found a chunk
+  std::uint64_t chunks = 0;                         // committed
+  std::uint64_t handed_back = 0;                    // chunks
+  std::optional<std::chrono::nanoseconds> drain{};  // from the first sight of the close until the last block had left
+  bool at_open = false;                             // its site was known to be better launched at its opening
+  bool inside = false;                              // a worker was launched before the host had closed it
+  bool host_late = false;                           // the bubble had opened by then
 };
 
 /// What a runtime asks of every site.
 struct site_limits {
   std::chrono::nanoseconds min_bubble = default_min_bubble;
   std::chrono::nanoseconds rest_before_close = default_rest_before_close;
+  double training_worth = 0;  // as in runtime_tuning
+
+  /// What the two edges of a bubble cost the trainer's stream (records `yield`: price_edges), and what a start and a
+  /// drain take where none was measured.
+  static constexpr std::chrono::nanoseconds edges = std::chrono::microseconds{4};
+  static constexpr std::chrono::nanoseconds usual_start = std::chrono::microseconds{9};
+  static constexpr std::chrono::nanoseconds usual_drain = std::chrono::microseconds{8};
+
+  /// Returns how long a bubble must be whose workers take so long to leave, so that it brings as much as it costs.
+  std::chrono::nanoseconds shortest_worth_it(std::chrono::nanoseconds drain = usual_drain) const noexcept {
+    if (training_worth == 0) return min_bubble;
+    auto const least = static_cast<double>((edges + drain).count()) * training_worth;
+    return std::max(min_bubble, usual_start + std::chrono::nanoseconds{static_cast<std::int64_t>(least)});
+  }
 };
 
 /// What a site's bubbles were like recently. Decides whether the next one is worth harvesting, when its worker is
@@ -78,8 +94,8 @@ class history {
 
   explicit history(site_limits limits = {}) noexcept : limits_(limits) {}
 
-  /// Returns the limit: a site is passed over if all remembered bubbles are shorter.
-  std::chrono::nanoseconds min_bubble() const noexcept { return limits_.min_bubble; }
+  /// Returns how long this site's bubbles must be in the mean so that they are worth it.
+  std::chrono::nanoseconds shortest_worth_it() const noexcept { return limits_.shortest_worth_it(drain_); }
 
   void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {
     lengths_.add({length, since_look});
@@ -88,6 +104,7 @@ class history {
   void add(harvest_seen const& seen) noexcept {
     if (seen.length.count() != 0) add_length(seen.length, seen.since_look);
     handed_back_.add(seen.chunks == 0 && seen.handed_back != 0);
+    if (seen.drain) drain_ += (*seen.drain - drain_) / 8;
     if (seen.at_open) return;
     bool const half_gone =
         seen.inside || seen.working == 0 || (seen.start > late_start && seen.start * 2 > seen.length);
@@ -149,6 +166,11 @@ class history {
         found = std::max(found, recent_[(count_ - back) % recent_.size()].max);
       return found;
     }
+    std::chrono::nanoseconds mean() const noexcept {
+      std::chrono::nanoseconds sum{0};
+      for (std::uint64_t back = 1; back <= remembered; ++back) sum += recent_[(count_ - back) % recent_.size()].max;
+      return sum / static_cast<std::int64_t>(remembered);
+    }
     usual_length const& usual() const noexcept { return usual_; }
 
    private:
@@ -194,11 +216,13 @@ class history {
   };
 
   verdict usual() const noexcept {
-    if (lengths_.full() && longest() < limits_.min_bubble) return verdict::too_short;
+    bool const brings_little = limits_.training_worth != 0 && lengths_.mean() < shortest_worth_it();
+    if (lengths_.full() && (brings_little || longest() < limits_.min_bubble)) return verdict::too_short;
     return handed_back_.always() ? verdict::handed_back : verdict::harvest;
   }
 
   site_limits limits_;
+  std::chrono::nanoseconds drain_ = site_limits::usual_drain;  // recent ones weigh more
   lengths lengths_;
   streak handed_back_;
   streak host_behind_;

@@ -92,7 +92,7 @@ class open_lease {
  private:
   static constexpr std::uint64_t min_alone = 4;
   static constexpr std::uint64_t enough_alone = 12;  // where the host's time varies
-  static constexpr std::uint64_t first_pause = 64;  // bubbles; doubled each time
+  static constexpr std::uint64_t first_pause = 64;   // bubbles; doubled each time
   static constexpr std::uint64_t max_pause = 1024;
 
   /// How long the host stayed in the last bubbles without workers.
@@ -154,9 +154,9 @@ class open_lease {
   std::uint64_t off_ = 0;    // so many bubbles get no worker before their close
   std::uint64_t fixed_ = 0;  // … get the shortest leases alone
   std::uint64_t pause_ = first_pause;
-  int longer_ = 0;       // bubbles in a row in which the host stayed longer than without workers
-  int closes_soon_ = 0;  // bubbles in a row that were closed soon after a lease
-  int fine_ = 0;         // bubbles since the lease grew in which the host did not wait
+  int longer_ = 0;         // bubbles in a row in which the host stayed longer than without workers
+  int closes_soon_ = 0;    // bubbles in a row that were closed soon after a lease
+  int fine_ = 0;           // bubbles since the lease grew in which the host did not wait
   bool on_trial_ = false;  // after none: the first longer stay tells
 };
 

@@ -43,7 +43,8 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
     harvested_.emplace(executor_->place().device);
   device_guard const here{*executor_};
   if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.executor.device);
-  site_limits const limits{options_.tuning.min_bubble, options_.tuning.rest_before_close};
+  site_limits const limits{options_.tuning.min_bubble, options_.tuning.rest_before_close,
+                           options_.tuning.training_worth.value_or(0)};
   for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<gate>(*executor_, g, 0, limits));
   captured_ = std::make_unique<captured_gates>(*executor_, static_cast<std::uint32_t>(max_gates), graphs_withhold_,
                                                limits, options_.log);
@@ -53,7 +54,7 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
   bool const is_reported = mode_ == runtime_mode::observe || !options_.report.empty();
   dispatcher_ = std::make_unique<dispatcher>(
       executor_, gates_, *captured_, launcher_->clock(), wake_,
-      dispatcher_options{.reports = {.min_bubble = options_.tuning.min_bubble,
+      dispatcher_options{.reports = {.min_bubble = limits.shortest_worth_it(),
                                      .max_bubbles = options_.max_reports,
                                      .tells_free_memory = is_reported},
                          .memory = {options_.executor.reserve_bytes, options_.saved_bytes}},

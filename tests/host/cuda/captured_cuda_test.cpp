@@ -35,8 +35,11 @@ class captured_on_cuda : public testing::Test {
   }
   void start(runtime_mode mode = runtime_mode::on, std::vector<task_type> types = {type_of<probe_task>()}) {
     side_.reset();
-    side_ = std::make_unique<runtime>(runtime_options{
-        .executor = {.kind = executor_kind::cuda}, .mode = mode, .tasks = std::move(types), .log = log_.function()});
+    side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
+                                                      .mode = mode,
+                                                      .tasks = std::move(types),
+                                                      .log = log_.function(),
+                                                      .tuning = {.training_worth = 0}});
   }
   void bubbles(cudaStream_t stream, std::uint64_t ns, std::string const& name, int count = 3) {
     for (int i = 0; i < count; ++i) {

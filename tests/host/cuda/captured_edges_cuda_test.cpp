@@ -31,8 +31,10 @@ class captured_edges_on_cuda : public testing::Test {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
     trainer::load();
     stream_ = cuda_stream{0};
-    side_ = std::make_unique<runtime>(runtime_options{
-        .executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = log_.function()});
+    side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
+                                                      .tasks = {type_of<probe_task>()},
+                                                      .log = log_.function(),
+                                                      .tuning = {.training_worth = 0}});
   }
   bubble_id open(char const* where) { return side_->open(stream_.get(), site{where}); }
   void close(bubble_id id) { side_->close(id, stream_.get()); }

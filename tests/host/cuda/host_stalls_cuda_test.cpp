@@ -43,19 +43,20 @@ class host_stalls_on_cuda : public testing::Test {
     job_.cancel();
     EXPECT_TRUE(job_.wait(10s));
   }
-  /// Returns the reports' last bubble.
+  /// Returns the report of a bubble in which the host does something.
   bubble_report stall(std::function<void()> const& inside) {
+    bool opened = false;
     {
       bubble const idle{*side_, stream_.get(), site{"stall"}};
+      opened = idle.what() == counted::opened;
       inside();
     }
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     bubble_report last;
-    within_time([&] {
-      auto told = side_->take_bubbles();
-      if (!told.empty()) last = std::move(told.back());
-      return last.opened_ns != 0 || side_->counts()[counted::opened] == 0;
-    });
+    EXPECT_TRUE(within_time([&] {
+      for (bubble_report& told : side_->take_bubbles()) last = std::move(told);
+      return !opened || last.opened_ns != 0;
+    }));
     return last;
   }
   std::uint64_t launches_in(std::function<void()> const& inside) {

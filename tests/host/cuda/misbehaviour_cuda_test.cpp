@@ -33,7 +33,7 @@ class misbehaving_on_cuda : public testing::TestWithParam<launch_time> {
   std::unique_ptr<runtime> make(int device) const {
     return std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda, .device = device},
                                                      .tasks = {type_of<probe_task>()},
-                                                     .tuning = {.launch = GetParam()}});
+                                                     .tuning = {.launch = GetParam(), .training_worth = 0}});
   }
   /// Does `inside` in twenty bubbles while a job works; the job's result is right.
   void harmless(std::function<void()> const& inside) {

@@ -40,7 +40,8 @@ class runtime_on_cuda : public testing::Test {
     side_.reset();
     side_ = std::make_unique<runtime>(runtime_options{.executor = executor,
                                                       .tasks = {type_of<probe_task>()},
-                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; },
+                                                      .tuning = {.training_worth = 0}});
   }
   void lend() { dynamic_cast<cuda_executor&>(executor_of(*side_)).capture_stream(); }
   void one_bubble(std::uint64_t ns) {
@@ -212,10 +213,12 @@ TEST_F(runtime_on_cuda, reserves_a_group_where_a_kernel_was_seen_to_wait) {
   side_.reset();
   side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda, .reserved_groups = 0},
                                                     .tasks = {type_of<compute_task>()},
-                                                    .log = [&](std::string_view line) {
-                                                      std::lock_guard const lock{said_mutex};
-                                                      said += line;
-                                                    }});
+                                                    .log =
+                                                        [&](std::string_view line) {
+                                                          std::lock_guard const lock{said_mutex};
+                                                          said += line;
+                                                        },
+                                                    .tuning = {.training_worth = 0}});
   int const before = executor_of(*side_).place().owned_processors;
   auto sink = std::make_unique<device_array<float>>(side_->memory(), 1);
   // Never ends; uses half of an SM's threads.

@@ -36,7 +36,8 @@ class steps_on_cuda : public testing::Test {
     return std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
                                                      .max_slowdown = max_slowdown,
                                                      .tasks = {type_of<compute_task>()},
-                                                     .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+                                                     .log = [](std::string_view line) { ADD_FAILURE() << line; },
+                                                     .tuning = {.training_worth = 0}});
   }
   static void await_timed(runtime const& side, std::uint64_t count) {
     ASSERT_TRUE(within_time([&] { return side.steps().report().timed >= count; }));

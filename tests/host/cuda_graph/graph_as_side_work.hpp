@@ -104,7 +104,8 @@ class graph_as_side_work : public testing::Test {
     stream_ = cuda_stream{0};
     side_ = std::make_unique<runtime>(runtime_options{.executor = {.kind = executor_kind::cuda},
                                                       .tasks = {type_of<probe_task>()},
-                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+                                                      .log = [](std::string_view line) { ADD_FAILURE() << line; },
+                                                      .tuning = {.training_worth = 0}});
   }
 
   lull::executor& executor() { return executor_of(*side_); }

@@ -153,6 +153,41 @@ TEST_F(gate_of_a_stream, takes_a_close_just_after_the_workers_for_a_hold_up_and_
   }
 }
 
+TEST_F(gate_of_a_stream, takes_a_bubble_for_short_where_workers_came_after_it_or_could_not_come) {
+  clock_.note(0, {});
+  auto const judged = [&](char const* where, std::function<void(bubble_record&)> const& record, bool launched) {
+    for (int i = 0; i < 9; ++i) {
+      bubble_id const id = open(where);
+      if (id.bubble == 0) return true;
+      close(id);
+      trainer_.synchronize();
+      if (launched) {
+        gate_.launch(id.bubble, start_when::at_once, arming::beside);
+        await_that([&] { return executor_.workers_done(); });
+      }
+      bubble_record& of = gate_.ref().records[id.bubble & gate_.ref().record_mask];
+      of.not_saw_ns = 0;
+      if (record) record(of);
+      collect();
+    }
+    return false;
+  };
+  EXPECT_TRUE(judged("none could come", {}, false));
+  EXPECT_TRUE(judged(
+      "came late", [](bubble_record& of) { of.late_blocks = 1; }, true));
+  EXPECT_FALSE(judged(
+      "starved", [](bubble_record& of) { of.starved_blocks = 1; }, true));
+  EXPECT_FALSE(judged(
+      "finished", [](bubble_record& of) { of.idle_blocks = 1; }, true));
+  EXPECT_FALSE(judged(
+      "left long after the opening",
+      [](bubble_record& of) {
+        of.blocks = of.idle_blocks = 1;
+        of.last_out_ns = of.opened_ns + 2'000'000'000;
+      },
+      true));
+}
+
 TEST_F(gate_of_a_stream, closes_the_bubble_of_that_id_alone) {
   bubble_id const first = open();
   close(first);

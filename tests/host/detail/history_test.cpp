@@ -196,7 +196,7 @@ TEST(history, of_another_shortest_bubble_goes_by_it) {
   for (auto const& [shortest, length, found] :
        {std::tuple{100us, 99us, verdict::too_short}, {100us, 100us, verdict::harvest}, {0us, 0us, verdict::harvest}}) {
     history site{{.min_bubble = shortest}};
-    EXPECT_EQ(site.min_bubble(), shortest);
+    EXPECT_EQ(site.shortest_worth_it(), shortest);
     for (int i = 0; i < remembered; ++i) site.add_length(length);
     site.begin_bubble();
     EXPECT_EQ(site.judge(), found) << shortest.count();
@@ -254,6 +254,35 @@ TEST(hold_ups, the_second_in_a_row_tells_and_the_count_begins_again) {
     told += seen.twice() ? '2' : '-';
   }
   EXPECT_EQ(told, "---2-2-");
+}
+
+TEST(history, a_site_is_worth_it_where_it_brings_so_much_more_than_its_edges_and_the_drain_cost) {
+  history site{{.training_worth = 30}};
+  EXPECT_EQ(site.shortest_worth_it(), 9us + 30 * (4us + 8us)) << "until a drain was measured";
+  harvest_seen seen{.length = 380us, .working = 1, .chunks = 1, .drain = 8us};
+  add(site, seen, 2 * remembered);
+  EXPECT_EQ(next(site), verdict::harvest);
+  seen.length = 360us;
+  add(site, seen, remembered);
+  EXPECT_EQ(next(site), verdict::too_short);
+  seen.drain = 4us;
+  add(site, seen, 4 * remembered);
+  EXPECT_EQ(next(site), verdict::harvest) << "workers leave sooner now";
+}
+
+TEST(history, a_rare_long_bubble_is_worth_the_short_ones_around_it) {
+  history site{{.training_worth = 30}};
+  for (int i = 0; i < 4 * remembered; ++i) site.add_length(i % remembered == 3 ? 5ms : 20us);
+  EXPECT_EQ(next(site), verdict::harvest);
+  for (int i = 0; i < 4 * remembered; ++i) site.add_length(i % remembered == 3 ? 1ms : 20us);
+  EXPECT_EQ(next(site), verdict::too_short);
+}
+
+TEST(history, where_training_is_worth_nothing_the_floor_alone_holds) {
+  history site{{.min_bubble = 30us, .training_worth = 0}};
+  for (int i = 0; i < remembered; ++i) site.add_length(31us);
+  EXPECT_EQ(next(site), verdict::harvest);
+  EXPECT_EQ((site_limits{.min_bubble = 1ms, .training_worth = 30}.shortest_worth_it()), 1ms);
 }
 
 TEST(site_table, forgets_the_site_that_was_used_longest_ago) {

@@ -59,9 +59,9 @@ class simulated_site {
   /// Returns when the host closes.
   nanoseconds bubble(host_stay const& own, nanoseconds& worked) {
     lease_.begin_bubble();
-    bool const at_open = at_open_ && ++bubbles_ > 8;  // a site must be known first
+    bool const at_open = at_open_ && ++bubbles_ > 8;      // a site must be known first
     nanoseconds at = at_open ? 10us : lease_.patience();  // of the next launch
-    nanoseconds length = own.length;                       // of what the host does by itself
+    nanoseconds length = own.length;                      // of what the host does by itself
     nanoseconds lease = lease_.first();
     nanoseconds used{0};
     nanoseconds left{0};
@@ -104,9 +104,7 @@ TEST(open_lease, a_host_that_waits_for_something_else_leaves_the_bubble_to_worke
   EXPECT_GT(of({400ms}, false).share, 0.97) << "launched once the host has been inside for a while";
 }
 
-TEST(open_lease, a_single_stall_of_a_second_is_used_as_it_is) {
-  EXPECT_GT(of({1s}, false, 1).share, 0.96);
-}
+TEST(open_lease, a_single_stall_of_a_second_is_used_as_it_is) { EXPECT_GT(of({1s}, false, 1).share, 0.96); }
 
 TEST(open_lease, a_host_that_does_not_wait_for_workers_is_not_late) {
   for (auto const length : {300us, 1'000us, 5'000us, 77'000us}) EXPECT_EQ(of({length}, true).late, 0ns);
@@ -117,7 +115,8 @@ TEST(open_lease, random_stalls_are_used_too) {
   std::lognormal_distribution<double> length{0, 1};
   for (auto const& [scale, least] : {std::pair{1ms, 0.6}, {10ms, 0.75}, {100ms, 0.9}}) {
     outcome const found = simulated_site{true}.run(2'000, [&](std::uint64_t) {
-      return host_stay{nanoseconds{static_cast<std::int64_t>(length(random) * static_cast<double>(nanoseconds{scale}.count()))}};
+      return host_stay{
+          nanoseconds{static_cast<std::int64_t>(length(random) * static_cast<double>(nanoseconds{scale}.count()))}};
     });
     EXPECT_GT(found.share, least) << scale.count();
     EXPECT_EQ(found.late, 0ns);
