@@ -42,7 +42,7 @@ delimited_text::delimited_text(std::string path, dialect_options const& given, d
     : path_(std::move(path)),
       limits_(limits),
       source_(path_, limits.max_bytes),
-      block_{.bytes = std::vector<char>(std::max(text_block_bytes, 2 * limits.max_line_bytes))},
+      block_{.bytes = std::vector<char>(source_.block_bytes(std::max(text_block_bytes, 2 * limits.max_line_bytes)))},
       comments_(given.comments) {
   begin(given);
 }
