@@ -182,8 +182,14 @@ class rating_reader {
   }
 
   [[noreturn]] void refuse_field(std::size_t part, std::string_view field) const {
-    text_.refuse(place(part) + (field.empty() ? " is empty: expected " + wanted(part)
-                                              : ": expected " + wanted(part) + ", got " + quote(field)));
+    double number = 0;
+    bool const text = part < 2 && !field.empty() && lull::read_number(field, number) == number_reading::no_number;
+    text_.refuse(place(part) +
+                 (field.empty() ? " is empty: expected " + wanted(part)
+                                : ": expected " + wanted(part) + ", got " + quote(field)) +
+                 (text ? "; number ids that are text, for example: t = pandas.read_csv(FILE); "
+                         "t[NAME] = pandas.factorize(t[NAME])[0]; t.to_csv(OUT, index=False)"
+                       : ""));
   }
 
   std::uint32_t id_of(text_record const& record, std::size_t part) {
