@@ -51,11 +51,13 @@ class delimited_text {
     return lull::read_number(field, number, dialect_.decimal);
   }
 
-  [[noreturn]] void refuse(std::string const& message) const;  // of the row that `next` returned
+  /// Refuses the row that `next` returned, and says what it seems to be if it is no row of the table.
+  [[noreturn]] void refuse(std::string const& message) const;
   [[noreturn]] void refuse_at(std::uint64_t line, std::string const& message) const;
 
  private:
   void begin(dialect_options const& given);
+  std::size_t take_delimiter_line(std::string_view sample, dialect_options const& given, std::string& named);
   bool fill();
   bool take_block();
   bool read_record(text_record& record);
