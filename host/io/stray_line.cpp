@@ -9,12 +9,6 @@
 namespace lull {
 namespace {
 
-std::string lower_case(std::string_view text) {
-  std::string lower;
-  for (char const byte : text) lower += byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-  return lower;
-}
-
 bool is_ruled(std::vector<std::string_view> const& fields) {
   std::size_t signs = 0;
   for (std::string_view const field : fields) {
@@ -25,7 +19,7 @@ bool is_ruled(std::vector<std::string_view> const& fields) {
 }
 
 bool is_summary(std::string_view field) {
-  std::string const text = lower_case(field);
+  std::string const text = detail::lower_case(field);
   std::string_view const word = std::string_view{text}.substr(0, text.find_first_of(" :=("));
   constexpr std::array<std::string_view, 16> words{"total", "totals",  "subtotal", "grand",  "sum",    "sums",
                                                    "mean",  "average", "avg",      "avg.",   "median", "count",
@@ -51,7 +45,7 @@ std::string stray_line(std::vector<std::string_view> const& fields) {
 bool find_delimiter_line(std::string_view line, std::string& delimiter) {
   while (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() > 2 && line.starts_with('"') && line.ends_with('"')) line = line.substr(1, line.size() - 2);
-  if (line.size() > 6 || lower_case(line.substr(0, 4)) != "sep=") return false;
+  if (line.size() > 6 || detail::lower_case(line.substr(0, 4)) != "sep=") return false;
   std::string_view const sign = line.substr(4);
   constexpr std::string_view known = ",;\t|: ";
   delimiter = sign.size() == 1 && known.find(sign[0]) != known.npos ? std::string{sign} : "";

@@ -133,7 +133,7 @@ bool lacks_first_name(std::vector<row> const& rows, std::string& fault) {
   std::string none;
   bool const titled =
       lines_above > 1 || names == 1 || (rows.size() > 2 && detail::find_header({table, rows.end()}, none));
-  if (names == 1 && rows[0][0].ends_with(':') && detail::whole_number(rows[0][0].substr(0, rows[0][0].size() - 1))) {
+  if (names == 1 && rows[0][0].ends_with(':') && detail::exact_whole(rows[0][0].substr(0, rows[0][0].size() - 1))) {
     fault = "is an id alone, for the rows after it: write the id into each of its rows, and delete the line";
     return false;
   }
