@@ -84,9 +84,10 @@ rating_columns find_rating_columns(text_dialect const& dialect, std::string cons
     made.fault = std::to_string(dialect.columns.size()) + (dialect.columns.size() == 1 ? " column" : " columns") +
                  ", but a rating has three: user, item and rating";
   } else if (dialect.header && !find_named(dialect, made)) {
-    made.fault = "which columns are the user, the item and the rating? The names are " + list_columns(dialect) +
-                 ": give columns='USER,ITEM,RATING'" +
-                 (dialect.header_is_comment ? ", or header=no if that comment names none" : "");
+    made.fault =
+        "which columns are the user, the item and the rating? The names are " + list_columns(dialect) +
+        ": give their three names or numbers, for example \"…,columns='1,2,3'\" (a shell takes the outer quotes)" +
+        (dialect.header_is_comment ? ", or header=no if that comment names none" : "");
   }
   if (!made.fault.empty()) return made;
   made.taken = to_string(dialect) + ";";
@@ -100,7 +101,7 @@ rating_columns find_rating_columns(text_dialect const& dialect, std::string cons
   }
   if (!others.empty()) made.taken += "; not read: " + others;
   bool const index = given.empty() && !dialect.header && dialect.columns.size() > 3 && dialect.columns[0].counts_up;
-  if (index) made.taken += "; column 1 counts the rows: if it is no user, give columns='2,3,4'";
+  if (index) made.taken += "; column 1 counts the rows: if it is no user, give \"…,columns='2,3,4'\"";
   if (!dialect.doubt.empty()) made.taken += "; " + dialect.doubt;
   return made;
 }

@@ -123,11 +123,8 @@ class rating_reader {
     bool const points = text_.dialect().decimal == '.';
     std::uint64_t const first = first_id_;
     std::uint64_t const ends[2] = {(size_ ? size_->rows : limits_.max_ids), (size_ ? size_->columns : limits_.max_ids)};
-    for (;;) {
-      std::string_view const rest = text_.rest();
-      char const* at = rest.data();
-      char const* const end = at + rest.size();
-      char const* row = at;
+    text_.read_simple_rows([&](char const* row, char const* end, std::uint64_t& read) {
+      char const* at = row;
       std::uint64_t rows = 0;
       std::uint64_t highest[2] = {ids_[0], ids_[1]};
       auto const room = limits_.max_ratings - made_.all.size();
@@ -153,11 +150,10 @@ class rating_reader {
       }
       ids_[0] = highest[0];
       ids_[1] = highest[1];
-      if (rest.empty()) return;
-      text_.advance(row, rows);
+      read = rows;
       memory_.require(made_.all.size() * sizeof(rating));
-      if (row != end) return;
-    }
+      return row;
+    });
   }
 
   /// Returns where the line ends, or null where it has not so many fields more, quotes, or more than 1000 bytes.
@@ -182,8 +178,14 @@ class rating_reader {
   }
 
   [[noreturn]] void refuse_field(std::size_t part, std::string_view field) const {
-    text_.refuse(place(part) + (field.empty() ? " is empty: expected " + wanted(part)
-                                              : ": expected " + wanted(part) + ", got " + quote(field)));
+    double number = 0;
+    bool const text = part < 2 && !field.empty() && lull::read_number(field, number) == number_reading::no_number;
+    text_.refuse(place(part) +
+                 (field.empty() ? " is empty: expected " + wanted(part)
+                                : ": expected " + wanted(part) + ", got " + quote(field)) +
+                 (text ? "; number ids that are text, for example: t = pandas.read_csv(FILE); "
+                         "t[NAME] = pandas.factorize(t[NAME])[0]; t.to_csv(OUT, index=False)"
+                       : ""));
   }
 
   std::uint32_t id_of(text_record const& record, std::size_t part) {

@@ -56,7 +56,7 @@ class header_lines {
 };
 
 std::uint64_t count_or_refuse(header_lines const& lines, std::string_view word, char const* what) {
-  auto const [number, fault] = read_number(word);
+  auto const [number, fault] = read_whole(word);
   if (!fault.empty()) lines.refuse(std::string{"the number of "} + what + " " + fault);
   return number;
 }

@@ -65,7 +65,7 @@ std::optional<std::string> diagnose(line_grammar const& grammar, std::string_vie
     return std::to_string(words.size()) + " columns" + (grammar.arcs ? " after the `a`" : "") + " instead of " +
            std::to_string(columns) + " (source, target" + (weighted ? ", weight" : "") + "): " + quote(line);
   for (int which = 0; which < 2; ++which) {
-    auto const [id, fault] = read_number(words[which]);
+    auto const [id, fault] = read_whole(words[which]);
     bool const list = !grammar.arcs && grammar.first_id == 0;
     bool const heading =
         list && which == 0 && !words[which].empty() && std::isalpha(static_cast<unsigned char>(words[which][0])) != 0;
@@ -132,7 +132,7 @@ void find_sides(line_grammar const& grammar, std::string_view text, unsigned sid
     text.remove_prefix(line.size() + 1);
     auto const words = split_words(line);
     if (is_comment(words, grammar.comments)) continue;
-    entry_place const place{number, read_number(words[0]).number, read_number(words[1]).number};
+    entry_place const place{number, read_whole(words[0]).number, read_whole(words[1]).number};
     unsigned const side =
         (place.row < place.column ? above_diagonal : 0U) | (place.row > place.column ? below_diagonal : 0U);
     if ((sides & side) == 0) continue;
@@ -299,7 +299,7 @@ std::string weight_fault(std::string_view word, weight_column column) {
   return weight + " is not a finite number that fits a float";
 }
 
-number_or_fault read_number(std::string_view word) {
+number_or_fault read_whole(std::string_view word) {
   if (word.empty()) return {0, "is empty"};
   if (word.find_first_not_of("0123456789") != std::string_view::npos) {
     return {0, quote(word) + (word.starts_with('-') ? " is negative" : " is not a whole number")};

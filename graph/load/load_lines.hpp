@@ -95,6 +95,6 @@ struct number_or_fault {
   std::uint64_t number;
   std::string fault;
 };
-number_or_fault read_number(std::string_view word);
+number_or_fault read_whole(std::string_view word);
 
 }  // namespace lull::detail

@@ -47,14 +47,14 @@ class metis_reader {
     }
     ++row_;
     for (unsigned number = 0; number < header_.skipped; ++number) {
-      if (auto const fault = read_number(next_word()).fault; !fault.empty())
+      if (auto const fault = read_whole(next_word()).fault; !fault.empty())
         refuse("vertex " + std::to_string(row_) + ": its size or weight " + fault);
     }
     for (std::string_view word; !(word = next_word()).empty();) add_edge(word);
   }
 
   void add_edge(std::string_view word) {
-    auto const [id, fault] = read_number(word);
+    auto const [id, fault] = read_whole(word);
     if (!fault.empty()) refuse("the vertex id " + fault);
     if (id == 0) refuse("the vertex id 0, but this format counts from 1");
     if (id >= grammar_.end_id) refuse("the vertex id " + std::to_string(id) + " is " + grammar_.id_limit);

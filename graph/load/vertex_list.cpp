@@ -25,7 +25,7 @@ std::size_t vertex_column(delimited_text const& text, std::string& taken) {
 
 std::uint32_t vertex_of(delimited_text const& text, std::string_view word, std::uint64_t vertices,
                         std::uint32_t first_id) {
-  auto const [number, fault] = detail::read_number(word);
+  auto const [number, fault] = detail::read_whole(word);
   if (!fault.empty()) text.refuse(fault);
   if (number < first_id || number - first_id >= vertices)
     text.refuse("vertex " + std::to_string(number) + " does not exist: the graph has vertices " +

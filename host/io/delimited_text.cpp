@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/foreign_file.hpp>
+#include <lull/host/io/stray_line.hpp>
 #include <lull/host/io/text_sample.hpp>
 
 namespace lull {
@@ -42,7 +44,7 @@ delimited_text::delimited_text(std::string path, dialect_options const& given, d
     : path_(std::move(path)),
       limits_(limits),
       source_(path_, limits.max_bytes),
-      block_{.bytes = std::vector<char>(std::max(text_block_bytes, 2 * limits.max_line_bytes))},
+      block_{.bytes = std::vector<char>(source_.block_bytes(std::max(text_block_bytes, 2 * limits.max_line_bytes)))},
       comments_(given.comments) {
   begin(given);
 }
@@ -56,9 +58,10 @@ void delimited_text::begin(dialect_options const& given) {
     sample = source_.peek(0);
   }
   if (sample.substr(0, sample.find('\n')).find('\0') != sample.npos)
-    refuse("holds a zero byte: this is not a text file");
+    refuse_at(0, "holds a zero byte: this is not a text file");
+  std::string named;
+  std::size_t skipped = take_delimiter_line(sample, given, named);
   // Lines before the first row are comments or blank; they are skipped here alone.
-  std::size_t skipped = 0;
   std::string_view comment;  // the last line that is skipped, if it is one
   for (;;) {
     std::string_view const line = sample.substr(skipped, sample.find('\n', skipped) - skipped);
@@ -71,15 +74,34 @@ void delimited_text::begin(dialect_options const& given) {
   bool const cut = sample.size() + byte_order_mark.size() >= sample_bytes && rows.rfind('\n') != rows.npos;
   std::string text{rows.substr(0, cut ? rows.rfind('\n') + 1 : rows.size())};
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  if (auto const fault = foreign_table_fault(text); !fault.empty()) refuse_at(0, fault);
+  dialect_options wanted = given;
+  if (!named.empty()) wanted.delimiter = named;
   std::string const names{without_marks(comment)};
   bool const may_name = comments_ == comment_lines::before_rows && !is_konect(names);
-  if (may_name && find_commented_header(names, text, given, dialect_)) {
+  if (may_name && find_commented_header(names, text, wanted, dialect_)) {
     skipped -= names.size();  // it is read as the first row
     --lines_;
   } else {
-    dialect_ = find_dialect(text, given);
+    dialect_ = find_dialect(text, wanted);
   }
+  dialect_.delimiter_line = !named.empty();
   source_.drop(skipped);
+}
+
+/// Returns how many bytes the line `sep=;` takes, if the text begins with it, and sets the delimiter that it names.
+std::size_t delimited_text::take_delimiter_line(std::string_view sample, dialect_options const& given,
+                                                std::string& named) {
+  auto const end = sample.find('\n');
+  if (end == sample.npos || !find_delimiter_line(sample.substr(0, end), named)) return 0;
+  if (named.empty())
+    refuse_at(1, "names a delimiter that no table may have here: delete the line, and give delimiter=");
+  if (!given.delimiter.empty() && given.delimiter != named)
+    refuse_at(1, quote(sample.substr(0, end)) +
+                     " names another delimiter than delimiter= does: delete the line, or leave "
+                     "delimiter= out");
+  ++lines_;
+  return end + 1;
 }
 
 std::uint64_t delimited_text::expect(text_marks marks) {
@@ -124,7 +146,9 @@ bool delimited_text::read_record(text_record& record) {
     auto const* const line_end =
         static_cast<char const*>(std::memchr(begin, '\n', static_cast<std::size_t>(end - begin)));
     record_line_ = lines_ + 1;
-    auto const too_long = [&] { refuse("a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes"); };
+    auto const too_long = [&] {
+      refuse_at(record_line_, "a line of more than " + std::to_string(limits_.max_line_bytes) + " bytes");
+    };
     if (line_end == nullptr || static_cast<std::size_t>(line_end - begin) > limits_.max_line_bytes) too_long();
     std::string_view const line{begin, static_cast<std::size_t>(line_end - begin)};
     if (is_blank_line(line, dialect_.delimiter) || (comments_ == comment_lines::anywhere && is_comment(line))) {
@@ -135,19 +159,22 @@ bool delimited_text::read_record(text_record& record) {
     divide_record(begin, end, dialect_.delimiter, record);
     if (record.end == nullptr) {  // a quoted field goes on after the block
       if (static_cast<std::size_t>(end - begin) > limits_.max_line_bytes)
-        refuse("a quoted field is not closed within " + std::to_string(limits_.max_line_bytes) + " bytes");
+        refuse_at(record_line_,
+                  "a quoted field is not closed within " + std::to_string(limits_.max_line_bytes) + " bytes");
       std::string const open{begin, end};
       source_.unread(open);
       at_ = block_.size = 0;
-      if (!take_block() || block_.size <= open.size()) refuse("a quoted field is not closed");
+      if (!take_block() || block_.size <= open.size()) refuse_at(record_line_, "a quoted field is not closed");
       continue;
     }
     if (static_cast<std::size_t>(record.end - begin) > limits_.max_line_bytes + 1 && record.lines > 1)
-      refuse("a quoted field is not closed within " + std::to_string(limits_.max_line_bytes) + " bytes");
+      refuse_at(record_line_,
+                "a quoted field is not closed within " + std::to_string(limits_.max_line_bytes) + " bytes");
     at_ = static_cast<std::size_t>(record.end - block_.bytes.data());
     lines_ += record.lines;
     if (record.stray != 0)
-      refuse("column " + std::to_string(record.stray) + ": text after the closing quote; a quote within is doubled");
+      refuse_at(record_line_,
+                "column " + std::to_string(record.stray) + ": text after the closing quote; a quote within is doubled");
     return true;
   }
   return false;
@@ -157,15 +184,18 @@ bool delimited_text::next(text_record& record) {
   if (!read_record(record)) return false;
   if (width_ == 0) {
     header_line_ = record_line_;
-    width_ = record.fields.size();
-    if (width_ != dialect_.columns.size()) refuse("the first row is too long or holds no field");
+    if (!dialect_.fault.empty()) refuse_at(record_line_, dialect_.fault);
+    width_ = dialect_.columns.size();
+    bool const row_names = width_ != 0 && dialect_.columns[0].row_names;
+    if (record.fields.size() + (row_names ? 1 : 0) != width_)
+      refuse_at(record_line_, "the first row is too long or holds no field");
   }
   if (dialect_.header && !std::exchange(header_read_, true)) return next(record);
+  record_ = &record;
   if (record.fields.size() != width_) {
     refuse(std::to_string(record.fields.size()) + " columns instead of " + std::to_string(width_) + " as in line " +
            std::to_string(header_line_));
   }
-  record_ = &record;
   return true;
 }
 
@@ -184,7 +214,15 @@ void delimited_text::find_decimal(std::string_view field) {
   dialect_.decimal = '.';
 }
 
-void delimited_text::refuse(std::string const& message) const { refuse_at(record_line_, message); }
+void delimited_text::refuse(std::string const& message) const {
+  std::string const seems = record_ == nullptr ? "" : stray_line(record_->fields);
+  bool const units = seems.empty() && record_ != nullptr && dialect_.header && record_line_ == header_line_ + 1 &&
+                     std::none_of(record_->fields.begin(), record_->fields.end(),
+                                  [](std::string_view field) { return detail::is_number(detail::spelling_of(field)); });
+  refuse_at(record_line_, message + (seems.empty() && !units ? "" : "; the line seems to be ") +
+                              (units ? "a second line of names, or of units" : seems) +
+                              (seems.empty() && !units ? "" : ": delete it"));
+}
 
 void delimited_text::refuse_at(std::uint64_t line, std::string const& message) const {
   throw input_error(path_, line, message);

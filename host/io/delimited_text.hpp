@@ -38,10 +38,20 @@ class delimited_text {
   /// Reads the next row; false at the end. The fields are valid until the next call. The header is not returned.
   bool next(text_record& record);
 
-  /// Returns the whole lines of the current block that are not read yet, or those of the next block; empty at the end.
-  /// For a reader that knows simple rows at sight: it calls `advance` after them, and `next` for any other row.
-  std::string_view rest();
-  void advance(char const* to, std::uint64_t lines);
+  /// Reads rows that a reader knows at sight, block by block, up to the first other row, which is for `next`:
+  /// `read(at, end, rows)` counts the rows that it read, each one line, and returns where the first other row begins.
+  template <class Read>
+  void read_simple_rows(Read const& read) {
+    for (;;) {
+      std::string_view const lines = rest();
+      if (lines.empty()) return;
+      std::uint64_t rows = 0;
+      char const* const end = lines.data() + lines.size();
+      char const* const after = read(lines.data(), end, rows);
+      advance(after, rows);
+      if (after != end) return;
+    }
+  }
 
   /// Reads a number of the last row with the text's decimal sign. Where the first rows have none, it is a point: the
   /// first number with a comma, or with three digits after a point, is refused, as it may separate thousands.
@@ -51,11 +61,16 @@ class delimited_text {
     return lull::read_number(field, number, dialect_.decimal);
   }
 
-  [[noreturn]] void refuse(std::string const& message) const;  // of the row that `next` returned
+  /// Refuses the row that `next` returned, and says what it seems to be if it is no row of the table.
+  [[noreturn]] void refuse(std::string const& message) const;
   [[noreturn]] void refuse_at(std::uint64_t line, std::string const& message) const;
 
  private:
+  /// Returns the whole lines of the current block that are not read yet, or those of the next block; empty at the end.
+  std::string_view rest();
+  void advance(char const* to, std::uint64_t lines);
   void begin(dialect_options const& given);
+  std::size_t take_delimiter_line(std::string_view sample, dialect_options const& given, std::string& named);
   bool fill();
   bool take_block();
   bool read_record(text_record& record);

@@ -18,6 +18,10 @@ std::string download_fault(std::string_view beginning);
 /// packed file, what `download_fault` knows. Empty: none of those that are known.
 std::string foreign_file_fault(std::string_view beginning);
 
+/// Says that a text whose first line that is no comment begins these bytes is a table of another format: JSON, ARFF,
+/// LIBSVM. Empty: it is none of them.
+std::string foreign_table_fault(std::string_view beginning);
+
 /// Says that a text is in UTF-16 or UTF-32, and what to do. Empty: it has no such mark.
 std::string encoding_fault(std::string_view beginning);
 

@@ -5,7 +5,9 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include <lull/host/io/text_header.hpp>
 #include <lull/host/io/text_sample.hpp>
@@ -100,16 +102,69 @@ std::string thousands_doubt(std::vector<row> const& rows, std::size_t begin) {
          " separates thousands, take it out";
 }
 
+/// Whether the first column can only be row names: different words, or numbers that count from 1.
+bool are_row_names(std::vector<row> const& rows) {
+  std::set<std::string_view> words;
+  for (std::size_t at = 1; at < rows.size(); ++at) {
+    if (spelling_of(rows[at][0]) == spelling::word) words.insert(rows[at][0]);
+  }
+  if (words.size() + 1 == rows.size()) return words.size() > 1;
+  auto const numbers = detail::whole_numbers(rows, 1, 0);
+  return !numbers.empty() && numbers.front() == 1 && counts_up(numbers);
+}
+
+/// Finds what is wrong with a first row that has not as many fields as the rows below have. Returns true if it is a
+/// header of R's `write.table`, which has no name for the row names.
+bool lacks_first_name(std::vector<row> const& rows, std::string& fault) {
+  if (rows.size() < 2) return false;
+  std::size_t const names = rows.front().size();
+  std::map<std::size_t, std::ptrdiff_t> counts;
+  for (row const& each : rows) ++counts[each.size()];
+  auto const fewer = [](auto const& one, auto const& other) {
+    return std::pair{one.second, one.first} < std::pair{other.second, other.first};
+  };
+  auto const [width, wide] = *std::max_element(counts.begin(), counts.end(), fewer);
+  auto const is_wide = [most = width](row const& each) { return each.size() == most; };
+  auto const table = std::find_if(rows.begin(), rows.end(), is_wide);
+  auto const lines_above = table - rows.begin();
+  if (lines_above == 0 || lines_above > wide) return false;
+  auto const is_word = [](std::string const& field) { return spelling_of(field) == spelling::word; };
+  bool const words = std::all_of(rows.front().begin(), rows.front().end(), is_word);
+  std::string none;
+  bool const titled =
+      lines_above > 1 || names == 1 || (rows.size() > 2 && detail::find_header({table, rows.end()}, none));
+  if (names == 1 && rows[0][0].ends_with(':') && detail::exact_whole(rows[0][0].substr(0, rows[0][0].size() - 1))) {
+    fault = "is an id alone, for the rows after it: write the id into each of its rows, and delete the line";
+    return false;
+  }
+  if (titled && std::any_of(rows.front().begin(), rows.front().end(), is_word)) {
+    fault = "seems to be a title above the table, which has " + std::to_string(width) + " columns: delete the line";
+    return false;
+  }
+  if (titled || !words || !std::all_of(table, rows.end(), is_wide)) return false;
+  bool const ends_rows = std::all_of(table, rows.end(), [](row const& each) { return each.back().empty(); });
+  if (!ends_rows && names + 1 == width && are_row_names(rows)) return true;
+  fault = "has names for " + std::to_string(names) + " columns, but the rows have " + std::to_string(width) + ": " +
+          (names > width       ? "quote a name that holds the delimiter, or delete the line if it is a title"
+           : ends_rows         ? "if each row ends in a delimiter, take it out, or end this line in one, too"
+           : names + 1 < width ? "add the other names, or delete the line if it is a title"
+                               : "the first column may be row names, or any name may be missing: add the name (in R: "
+                                 "write.table(…, col.names = NA))");
+  return false;
+}
+
 }  // namespace
 
 text_dialect find_dialect(std::string_view text, dialect_options const& given) {
   text_dialect made;
   made.delimiter = given.delimiter.empty() ? find_delimiter(text) : given.delimiter;
   made.decimal = given.decimal;
-  auto const rows = detail::rows_of(text, made.delimiter);
+  auto rows = detail::rows_of(text, made.delimiter);
   if (rows.empty()) return made;
+  bool const row_names = given.header.value_or(true) && lacks_first_name(rows, made.fault);
+  if (row_names) rows.front().insert(rows.front().begin(), "");
   made.header = given.header.value_or(false);
-  if (!given.header) made.header = detail::find_header(rows, made.doubt);
+  if (!given.header) made.header = row_names || detail::find_header(rows, made.doubt);
   if (made.decimal == '\0' && made.delimiter == ",") made.decimal = '.';
   std::size_t const begin = made.header ? 1 : 0;
   std::vector<column_below> columns(rows.front().size());
@@ -131,7 +186,8 @@ text_dialect find_dialect(std::string_view text, dialect_options const& given) {
                             .words = columns[column].words != 0,
                             .counts_up = counts_up(numbers),
                             .different = column == 0 && are_different(numbers),
-                            .from_name = made.header});
+                            .from_name = made.header,
+                            .row_names = row_names && column == 0});
   }
   return made;
 }
@@ -159,12 +215,16 @@ std::string to_string(text_dialect const& dialect) {
                                                         {"|", "bars"},   {"::", "`::`"},      {":", "colons"},
                                                         {" ", "blanks"}};
   auto const found = names.find(dialect.delimiter);
+  bool const row_names = !dialect.columns.empty() && dialect.columns[0].row_names;
   return std::string{"separated by "} + (found != names.end() ? found->second : "another sign") +
+         (dialect.delimiter_line ? " as its first line says" : "") +
          (dialect.decimal == ',' ? ", decimal commas" : "") +
          (dialect.decimal == '.' && dialect.delimiter != "," ? ", decimal points" : "") +
          (!dialect.header             ? ", no line of names"
           : dialect.header_is_comment ? ", names in the comment before the rows"
-                                      : ", names in the first line");
+          : dialect.delimiter_line    ? ", names in the line after it"
+                                      : ", names in the first line") +
+         (row_names ? ", which has none for the row names, as R writes them" : "");
 }
 
 std::string list_columns(text_dialect const& dialect) {
@@ -217,6 +277,7 @@ std::string plain_name(std::string_view name) {
 }
 
 bool is_row_number(text_column const& column) {
+  if (column.row_names) return true;
   if (!column.from_name) return false;
   std::string const name = plain_name(column.name);
   if (column.name.empty() || name.starts_with("unnamed0")) return column.counts_up || column.different;

@@ -31,6 +31,7 @@ struct text_column {
   bool counts_up = false;  // whole numbers from 0 or 1, each one larger than the one before
   bool different = false;  // it is the first, of whole numbers, each another
   bool from_name = false;  // there is a header
+  bool row_names = false;  // it is the first, of row names as R writes them: the header has no name for it
 };
 
 /// How a text is divided into columns.
@@ -39,13 +40,16 @@ struct text_dialect {
   char decimal = '\0';  // zero: no number in the first rows has one
   bool header = false;
   bool header_is_comment = false;  // its line begins with # or %
+  bool delimiter_line = false;     // a line `sep=;` before the table, as Excel has it, says the delimiter
+  std::string fault{};             // why the first line is none of the table; empty: it is one
   std::string doubt{};             // what else the first line could be; empty: nothing
   std::vector<text_column> columns{};
 };
 
 /// Finds the dialect of a text that begins so; `text` is of whole lines. Each delimiter is tried on up to 100 rows; the
 /// one that gives most numbers is taken. A first row is a header if it has words in columns of numbers, or counts 0, 1,
-/// 2 and so on as pandas names columns.
+/// 2 and so on as pandas names columns. Names for all columns but the first, of different words or numbers that count
+/// from 1, are those of R's `write.table`.
 text_dialect find_dialect(std::string_view text, dialect_options const& given);
 
 /// Finds the dialect of a text after a comment that may name its columns, `# a,b`, here without its mark. Returns
@@ -73,7 +77,7 @@ std::optional<std::size_t> find_column(text_dialect const& dialect, std::string_
 std::string plain_name(std::string_view name);
 
 /// Whether the column counts up and has a name that tables give their row numbers, or none; or is the first, has no
-/// name, as pandas writes an index, and its numbers are whole and different.
+/// name, as pandas writes an index, and its numbers are whole and different; or holds R's row names.
 bool is_row_number(text_column const& column);
 
 }  // namespace lull

@@ -13,14 +13,9 @@
 namespace lull::detail {
 namespace {
 
-std::string lower_case(std::string_view text) {
-  std::string lower;
-  for (char const byte : text) lower += byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-  return lower;
-}
-
 /// Whether a first row may have this field for a name: a word that is not one of those for a missing value. These are
-/// more than marks that are no label (`none` in small letters may be a class), because here a wrong guess loses a row.
+/// more than is_missing_mark of tasks/mlp knows, because here a wrong guess loses a row; there it would refuse a class
+/// called `none` or `-`.
 bool is_name(std::string_view field) {
   if (spelling_of(field) != spelling::word) return false;
   std::string const lower = lower_case(field);
@@ -46,10 +41,10 @@ bool counts_columns(row const& first) {
   auto const begin = std::find_if(first.begin(), first.end(), number);
   if (begin == first.end()) return true;
   auto const end = std::find_if_not(begin, first.end(), number);
-  auto const from = whole_number(*begin);
+  auto const from = exact_whole(*begin);
   if (begin - first.begin() > 1 || !from || *from > 1 || std::any_of(end, first.end(), number)) return false;
   for (auto at = begin; at != end; ++at) {
-    if (whole_number(*at) != *from + static_cast<std::uint64_t>(at - begin)) return false;
+    if (exact_whole(*at) != *from + static_cast<std::uint64_t>(at - begin)) return false;
   }
   return true;
 }

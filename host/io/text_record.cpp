@@ -93,7 +93,7 @@ void divide_record(char const* at, char const* end, std::string_view delimiter, 
       }
       record.fields.push_back(trimmed(field));
       ++at;
-      skip();
+      if (!runs || *at == '\r') skip();  // a blank after the quote divides fields itself
       if (!ends_field(at)) {
         record.stray = record.stray != 0 ? record.stray : record.fields.size();
         while (!ends_field(at)) ++at;

@@ -21,7 +21,13 @@ spelling spelling_of(std::string_view field) {
   return field.find('.') != field.npos ? spelling::with_point : spelling::whole;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view field) {
+std::string lower_case(std::string_view text) {
+  std::string lower;
+  for (char const byte : text) lower += byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+  return lower;
+}
+
+std::optional<std::uint64_t> exact_whole(std::string_view field) {
   std::uint64_t number = 0;
   auto const [rest, code] = std::from_chars(field.data(), field.data() + field.size(), number);
   bool const plain = code == std::errc{} && rest == field.data() + field.size() && (field == "0" || field[0] != '0');
@@ -65,7 +71,7 @@ std::vector<column_below> columns_below(std::vector<row> const& rows) {
 std::vector<std::uint64_t> whole_numbers(std::vector<row> const& rows, std::size_t begin, std::size_t column) {
   std::vector<std::uint64_t> made;
   for (std::size_t at = begin; at < rows.size(); ++at) {
-    auto const number = column < rows[at].size() ? whole_number(rows[at][column]) : std::nullopt;
+    auto const number = column < rows[at].size() ? exact_whole(rows[at][column]) : std::nullopt;
     if (!number) return {};
     made.push_back(*number);
   }

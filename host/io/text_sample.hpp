@@ -17,8 +17,11 @@ spelling spelling_of(std::string_view field);
 
 constexpr bool is_number(spelling of) noexcept { return of >= spelling::whole; }
 
+/// ASCII alone.
+std::string lower_case(std::string_view text);
+
 /// None for what is otherwise than `std::to_string` would write it.
-std::optional<std::uint64_t> whole_number(std::string_view field);
+std::optional<std::uint64_t> exact_whole(std::string_view field);
 
 /// Whether its sign may separate thousands: `1,100`, `-12.500`.
 bool may_group_thousands(std::string_view field);

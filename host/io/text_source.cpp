@@ -182,7 +182,16 @@ std::size_t text_source::read_any(char* to, std::size_t bytes) {
   return got;
 }
 
+std::size_t text_source::block_bytes(std::size_t most) const {
+  constexpr std::uint64_t least = 4096;  // for a file that grows while it is read
+  std::uint64_t const size = file_->size();
+  if (inflater_ || size == 0) return most;  // files of /proc have no size, but text
+  return static_cast<std::size_t>(std::min<std::uint64_t>(most, std::max(size + 2, least)));
+}
+
 bool text_source::next(text_block& block) {
+  if (block.bytes.empty()) block.bytes.resize(block_bytes(text_block_bytes));
+  block.bytes.resize(std::max(block.bytes.size(), carry_.size() + 1));  // a file may have grown since `peek`
   std::copy(carry_.begin(), carry_.end(), block.bytes.data());
   block.size = carry_.size();
   carry_.clear();
@@ -210,8 +219,8 @@ bool text_source::next(text_block& block) {
 }
 
 std::uint64_t text_source::expect(std::string_view marks) {
-  constexpr std::size_t sample_bytes = 64UL * 1024;
   std::uint64_t const size = file_->size();
+  std::size_t const sample_bytes = block_bytes(64UL * 1024);
   auto const in_all = [&](std::string_view sample) {
     auto const found =
         std::count_if(sample.begin(), sample.end(), [&](char byte) { return marks.find(byte) != marks.npos; });
@@ -235,8 +244,8 @@ std::uint64_t text_source::expect(std::string_view marks) {
 
 std::string_view text_source::peek(std::size_t bytes) {
   if (auto const had = carry_.size(); had < bytes && !ended_) {
-    carry_.resize(bytes);
-    carry_.resize(had + read(carry_.data() + had, bytes - had));
+    carry_.resize(std::max(had, block_bytes(bytes)));
+    carry_.resize(had + read(carry_.data() + had, carry_.size() - had));
   }
   return carry_;
 }

@@ -37,7 +37,7 @@ constexpr bool ends_lines_at_returns(std::string_view start) noexcept {
 
 /// Whole lines of text, each with its end: the last byte is always a line feed.
 struct text_block {
-  std::vector<char> bytes = std::vector<char>(text_block_bytes);  // larger for a reader that allows longer lines
+  std::vector<char> bytes{};  // empty: `next` makes it. Larger for a reader that allows longer lines
   std::size_t size = 0;
   std::size_t max_bytes = 0;  // `bytes` grows to so many where a line needs it
 
@@ -54,6 +54,9 @@ class text_source {
   ~text_source();
   text_source(text_source const&) = delete;
   text_source& operator=(text_source const&) = delete;
+
+  /// Returns how large a block must be: so large, or less where the file is plain and smaller.
+  std::size_t block_bytes(std::size_t most) const;
 
   /// Fills the block; returns false at the end of the text. A last line without an end gets one. A line that fills a
   /// whole block is cut there and ends the text: the reader of lines must refuse it. Throws text_error on damaged,

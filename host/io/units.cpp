@@ -36,7 +36,7 @@ constexpr std::chrono::nanoseconds max_duration = std::chrono::hours{24 * 365 * 
 std::string quoted(std::string_view text) { return "\"" + std::string{text} + "\""; }
 
 template <class Number>
-std::from_chars_result read_number(std::string_view text, Number& number) {
+std::from_chars_result convert(std::string_view text, Number& number) {
   return std::from_chars(text.data(), text.data() + text.size(), number);
 }
 
@@ -76,7 +76,7 @@ measure split_measure(std::string_view text, std::string_view expected) {
 
 std::int64_t parse_integer(std::string_view text) {
   std::int64_t value = 0;
-  auto const read = read_number(text, value);
+  auto const read = convert(text, value);
   if (read.ec == std::errc::result_out_of_range) throw usage_error(quoted(text) + " does not fit 64 bits");
   if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) {
     throw usage_error(quoted(text) + " is not an integer, such as 42");
@@ -86,7 +86,7 @@ std::int64_t parse_integer(std::string_view text) {
 
 double parse_real(std::string_view text) {
   double value = 0;
-  auto const read = read_number(text, value);
+  auto const read = convert(text, value);
   if (read.ec == std::errc::result_out_of_range) throw usage_error(quoted(text) + " does not fit a double");
   if (read.ec != std::errc{} || read.ptr != text.data() + text.size() || !std::isfinite(value)) {
     throw usage_error(quoted(text) + " is not a number, such as 0.85 or 1e-6");
@@ -98,7 +98,7 @@ std::uint64_t parse_size(std::string_view text) {
   constexpr std::string_view expected = "a size, such as 1000, 512MiB or 4GiB";
   // A number without a unit is read as an integer, so that all 64 bits are exact.
   std::uint64_t whole = 0;
-  auto const read = read_number(text, whole);
+  auto const read = convert(text, whole);
   if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) return whole;
   if (read.ec == std::errc::result_out_of_range) throw usage_error(quoted(text) + " does not fit 64 bits");
 

@@ -18,6 +18,8 @@ char const* text_of(image_note note) {
       return "the PNG is animated, and its first frame alone is taken";
     case image_note::grey_made_rgb:
       return "grey was made RGB without its profile, for the logo has colours";
+    case image_note::damaged_chunk:
+      return "a chunk of the PNG beside its pixels has a wrong checksum, and is left out";
   }
   return "";
 }

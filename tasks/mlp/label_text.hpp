@@ -6,7 +6,8 @@
 
 namespace lull {
 
-/// Whether the field stands for no value, as pandas and R write one: NA, NaN, null, None, ? and so on.
+/// Whether the field stands for no value, as pandas and R write one: NA, NaN, null, None, ? and so on. Fewer than a
+/// header must not hold (host/io/text_header.cpp), because classes may be called `none` or `missing`.
 bool is_missing_mark(std::string_view field);
 
 /// Why the text cannot name a class: "is not UTF-8: …", with what to do. Empty: it can.

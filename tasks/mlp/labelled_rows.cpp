@@ -97,11 +97,7 @@ class row_reader {
       for (std::size_t const column : columns_.values) parts_[column] = part::value;
       if (columns_.label) parts_[*columns_.label] = part::label;
     }
-    for (;;) {
-      std::string_view const rest = text_.rest();
-      char const* row = rest.data();
-      char const* const end = row + rest.size();
-      std::uint64_t rows = 0;
+    text_.read_simple_rows([&](char const* row, char const* end, std::uint64_t& rows) {
       for (char const* after = row; row != end && rows_.rows < max_rows(); row = after, ++rows) {
         std::size_t const values = rows_.values.size();
         after = read_simple_row(row, end);
@@ -109,11 +105,9 @@ class row_reader {
         rows_.values.resize(values);
         break;
       }
-      if (rest.empty()) return;
-      text_.advance(row, rows);
       require_memory();
-      if (row != end) return;
-    }
+      return row;
+    });
   }
 
   /// Returns where the next row begins; null: this one is not simple, and only values were added.

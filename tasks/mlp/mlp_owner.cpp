@@ -26,7 +26,7 @@ constexpr option known_label_row{"label", option_kind::text, "", "",
                                  "called as the model's, and after the only one of text the one at its place"};
 constexpr option drop_row{"drop", option_kind::text, "", "",
                           "columns to leave out: names or numbers from 1, 'a,b', -1 is the last, or none; default: row "
-                          "numbers, columns that count up and are called index, id, row or have no name"};
+                          "numbers (columns that count up, called index, id, row or nothing), R's row names"};
 
 constexpr option mlp_options[] = {
     {"data", option_kind::path, "", "",

@@ -83,6 +83,8 @@ def table_seeds():
     yield "ratings", "time_first", lines("timestamp,userId,movieId,rating", "1000,14,3,3.0", "1001,13,19,2.0")
     yield "ratings", "missing", lines(header, "1,,3,964982703")
     yield "ratings", "large", lines("134217727 134217727 1", "1 2 16777217", "1 2 1e39")
+    yield "ratings", "delimiter_line", lines("sep=;", "user;item;rating", "1;2;3,5", "2;1;4,0")
+    yield "ratings", "text_ids", lines("user,item,rating", "user_17,2,3.5")
     yield "ratings", "matrix", lines("%%MatrixMarket matrix coordinate real general", "3 3 2", "1 2 0.5", "3 1 4")
     iris = ["5.1,3.5,1.4,0.2,0", "7.0,3.2,4.7,1.4,1", "6.3,3.3,6.0,2.5,2"]
     names = "sepal length,sepal width,petal length,petal width,class"
@@ -98,6 +100,11 @@ def table_seeds():
     yield "rows", "odd", lines("1e-60,3.4028235e38,1", "1e-45,-0,01", "nan,1,2", "1e999,1,65536")
     yield "rows", "packed", gzip.compress(lines(names, *iris), mtime=0) + bytes(100)
     yield "rows", "far_apart", lines("1700000000,0,0", "1700000001,2.5,2", "1700000002,1,1")
+    yield "rows", "row_names", lines('"a" "b" "label"', '"1" 1.5 2 0', '"2" 2.5 3 1')
+    yield "rows", "title", lines("Report of 2020", "", names, *iris, "-----", "# end", "Total,3")
+    yield "rows", "libsvm", lines("1 3:0.5 7:1", "-1 qid:2 2:1e-3 # end")
+    yield "rows", "json", lines('{"a": 1}', '{"a": 2}')
+    yield "rows", "arff", lines("% iris", "@relation iris", "@data", *iris)
     yield "rows", "to_class", lines("1,2,3,4", "5,6,7,8")
 
 

@@ -42,7 +42,8 @@ enum class image_note {
   inverted_inks,    // CMYK as Adobe stores it, made RGB
   inks,             // CMYK whose file does not say how it is stored, made RGB
   first_frame,      // of an animated PNG; the others are left out
-  grey_made_rgb     // as the caller asked
+  grey_made_rgb,    // as the caller asked
+  damaged_chunk     // of a PNG, which no pixel needs; left out
 };
 
 /// What comes with the pixels. All but the notes is copied from the input file to the output file.

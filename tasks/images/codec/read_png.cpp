@@ -10,6 +10,7 @@
 #include <lull/tasks/images/codec/library_call.hpp>
 #include <lull/tasks/images/codec/png_chunks.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -21,6 +22,10 @@ namespace {
 constexpr char ignored_chunks[] =
     "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iTXt\0oFFs\0pCAL\0sBIT\0sCAL\0sPLT\0sRGB\0sTER\0tEXt\0tIME\0zTXt";
 constexpr int ignored_count = sizeof ignored_chunks / 5;
+
+/// Chunks without which the pixels are the same, and stay upright as with eXIf. A tRNS with a damaged name is not one.
+constexpr std::string_view spare_chunks =
+    "bKGD cHRM gAMA hIST iCCP iTXt oFFs pCAL pHYs sBIT sCAL sPLT sRGB sTER tEXt tIME zTXt";
 
 class png_reader final : public image_reader {
  public:
@@ -107,6 +112,7 @@ class png_reader final : public image_reader {
     std::vector<image_note> found;
     if (is_animated_) found.push_back(image_note::first_frame);
     if (is_made_rgb_) found.push_back(image_note::grey_made_rgb);
+    if (is_chunk_damaged_) found.push_back(image_note::damaged_chunk);
     return found;
   }
 
@@ -134,8 +140,7 @@ class png_reader final : public image_reader {
     png_set_read_fn(png_, this, on_read);
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours come later, and say so
     png_set_chunk_malloc_max(png_, max_metadata_bytes);
-    // By default libpng would skip a damaged tRNS silently, and read the image without its transparency.
-    png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    png_set_crc_action(png_, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);  // see on_warning
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, reinterpret_cast<png_const_bytep>(ignored_chunks),
                                 ignored_count);
@@ -145,7 +150,14 @@ class png_reader final : public image_reader {
   static void on_error(png_structp png, png_const_charp reason) {
     static_cast<library_fault*>(png_get_error_ptr(png))->leave(reason);
   }
-  static void on_warning(png_structp /*png*/, png_const_charp /*reason*/) {}
+  /// Notes that libpng leaves a damaged chunk out ("tEXt: CRC error"). Leaves for one that the picture may need.
+  static void on_warning(png_structp png, png_const_charp reason) {
+    std::string_view const text{reason};
+    if (!text.ends_with("CRC error")) return;
+    auto* const self = static_cast<png_reader*>(png_get_io_ptr(png));
+    if (spare_chunks.find(text.substr(0, 4)) == spare_chunks.npos) self->fault_.leave(reason);
+    self->is_chunk_damaged_ = true;
+  }
   static void on_read(png_structp png, png_bytep to, std::size_t bytes) {
     auto* const self = static_cast<png_reader*>(png_get_io_ptr(png));
     if (self->file_.read(to, bytes) < bytes) {
@@ -162,6 +174,7 @@ class png_reader final : public image_reader {
   image_shape shape_;  // as stored
   unsigned orientation_ = 1;
   bool is_animated_ = false;
+  bool is_chunk_damaged_ = false;
   bool is_made_rgb_ = false;
   bool ended_ = false;
 };

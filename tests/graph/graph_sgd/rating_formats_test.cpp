@@ -2,10 +2,14 @@
 // Ratings as programs and people write them: each text below is the same three ratings.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <lull/graph/graph_sgd/ratings.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/graph/graph_file.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lull {
@@ -124,6 +128,47 @@ TEST(rating_formats, three_columns_of_unknown_names_are_asked_for) {
     expect_refused(names + "\n" + plain, ":1: which columns are the user, the item and the rating? The names are `");
   expect_refused("# Note,Nutzer,Buch\n" + plain, "header=no");
   expect_three("a,b,c\n" + plain, "user is column 1 (a)", {.columns = "a,b,c"});
+}
+
+/// What a shell makes of the advice, without the ellipsis.
+std::string pasted(std::string const& message) {
+  std::size_t const begin = message.find("\"…,");
+  std::size_t const end = message.find('"', begin + 1);
+  if (begin == message.npos || end == message.npos) return "no advice: " + message;
+  test::test_folder const folder;
+  std::string const to = (folder.path() / "said").string();
+  std::string const command = "printf %s " + message.substr(begin, end + 1 - begin) + " > " + to;
+  if (std::system(command.c_str()) != 0) return "the shell refuses: " + command;
+  std::ifstream file{to};
+  std::string const said{std::istreambuf_iterator<char>{file}, {}};
+  return said.substr(std::string_view{"…,"}.size());
+}
+
+TEST(rating_formats, advice_may_be_pasted_into_a_shell) {
+  for (std::string const names :
+       {"a,b,c", "the user,the film,how good", "\"a,b\",\"c,d\",e", "it's,\"say \"\"x\"\"\",$HOME", "`a`,b;c,d\\"}) {
+    std::string const text = names + "\n" + plain;
+    EXPECT_EQ(pasted(refusal(text)), "columns='1,2,3'") << text;
+    expect_three(text, "user is column 1", {.columns = "1,2,3"});
+  }
+  test::test_folder const folder;
+  std::string const counted = read_ratings(folder.write("ratings", "1,14,3,3\n2,13,19,2.5\n3,5,29,4\n"), {}, {}).taken;
+  EXPECT_EQ(pasted(counted), "columns='2,3,4'");
+}
+
+TEST(rating_formats, ids_that_are_text_are_refused_with_what_to_do) {
+  for (std::string const id :
+       {"user_17", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "A1", "tt0111161", "17a", "Ann Lee"}) {
+    expect_refused("user,item,rating\n" + id + ",3,3\n5,29,4\n",
+                   ":2: column 1 (user): expected the id of a user, a whole");
+    expect_refused("user,item,rating\n" + id + ",3,3\n5,29,4\n", "; number ids that are text, for example: ");
+    expect_refused("user,item,rating\n3," + id + ",3\n5,29,4\n", "t[NAME] = pandas.factorize(t[NAME])[0]");
+  }
+  for (std::string const id : {"2.5", "-1", "", "1e3"}) {
+    std::string const said = refusal("user,item,rating\n" + id + ",3,3\n5,29,4\n");
+    EXPECT_NE(said.find("expected the id of a user"), said.npos) << id;
+    EXPECT_EQ(said.find("factorize"), said.npos) << id;
+  }
 }
 
 TEST(rating_formats, better_known_names_go_first) {

@@ -209,7 +209,10 @@ TEST(load_as_found, what_holds_no_graph_is_named) {
     EXPECT_EQ(refusal(name, gzip(tar)), name + ": is a tar archive: unpack it, and give one of its files");
     EXPECT_EQ(refusal(name, "<!DOCTYPE html>\n<html>"),
               name + ": is a web page, as a failed download leaves: fetch the file again");
-    EXPECT_EQ(refusal(name, "\x93NUMPY\1\0v\0{}"), name + ": is a file of NumPy: save it as text");
+    EXPECT_EQ(refusal(name, "\x93NUMPY\1\0v\0{}"),
+              name +
+                  ": is a file of NumPy: save it as text, for example: numpy.savetxt(OUT, numpy.load(FILE), "
+                  "delimiter=',')");
   }
 }
 

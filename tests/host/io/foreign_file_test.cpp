@@ -74,5 +74,38 @@ TEST(foreign_file, names_other_encodings) {
     EXPECT_EQ(encoding_fault(text), "");
 }
 
+TEST(foreign_file, says_how_a_table_becomes_text) {
+  std::string const member = "PK\3\4" + std::string(26, ' ');
+  for (auto const& [bytes, says] :
+       {std::pair{"\x93NUMPY\1"s, "numpy.savetxt(OUT, numpy.load(FILE), delimiter=',')"},
+        std::pair{"PAR1\x15\4"s, "pandas.read_parquet(FILE).to_csv(OUT, index=False)"},
+        std::pair{"ARROW1\0\0"s, "pandas.read_feather"}, std::pair{"\x89HDF\r\n\x1a\n"s, "pandas.read_hdf"},
+        std::pair{member + "[Content_Types].xml",
+                  "MS Office, such as .xlsx: save it as text, for example: in the program"},
+        std::pair{member + "xl/workbook.xml", "save it as CSV"}, std::pair{member + "_rels/.rels", "MS Office"},
+        std::pair{member + "mimetypeapplication/vnd.oasis.opendocument", "LibreOffice"},
+        std::pair{member + "x.npy", "is packed with zip"}})
+    EXPECT_NE(foreign_file_fault(bytes).find(says), std::string::npos) << says << "\n" << foreign_file_fault(bytes);
+}
+
+TEST(foreign_file, names_tables_of_other_formats) {
+  for (auto const& [text, says] :
+       {std::pair{"1 3:0.5 7:1\n-1 2:1e-3\n", "is LIBSVM's format: "}, std::pair{"+1 1:1\r\n-1 2:2\r\n", "is LIBSVM"},
+        std::pair{"3 qid:1 1:0.5 # doc\n2 qid:1 2:3\n", "is LIBSVM"}, std::pair{"1,2 1:5\n3 2:6\n", "is LIBSVM"},
+        std::pair{"0.5 1:-2.5\n", "is LIBSVM"}, std::pair{"{\"a\":1}\n{\"a\":2}\n", "is JSON: write it as CSV"},
+        std::pair{"[\n  {\"a\": 1}\n]\n", "is JSON"}, std::pair{"[[1,2],\n[3,4]]\n", "is JSON"},
+        std::pair{"{ \"columns\": [", "is JSON"}, std::pair{"{}\n", "is JSON"},
+        std::pair{"@relation iris\n", "is ARFF: write it as CSV"}, std::pair{"@RELATION 'a b'\r\n", "is ARFF"},
+        std::pair{"\n@Relation x\n", "is ARFF"}}) {
+    EXPECT_TRUE(foreign_table_fault(text).starts_with(says)) << text << foreign_table_fault(text);
+  }
+  for (std::string const text :
+       {"", "1,2\n", "1:30,2:40\n", "[m],[s]\n1,2\n", "{a},b\n1,2\n", "1 2 3\n", "a 1:2\n", "1:2 3:4\n", "1 2:\n",
+        "1 2:3:4\n", "relation,b\n", "[1],[2]\n", "1 3:5\n2 x:6\n", "::\n"})
+    EXPECT_EQ(foreign_table_fault(text), "") << text;
+  EXPECT_NE(foreign_table_fault("{\"a\":1}\n").find("read_json(FILE, lines=True)"), std::string::npos);
+  EXPECT_NE(foreign_table_fault("[{\"a\":1}]\n").find("read_json(FILE)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lull

@@ -4,7 +4,9 @@
 #include <lull/host/io/text_source.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -133,13 +135,49 @@ TEST(text_source, a_block_grows_for_a_line_that_may_be_long) {
     std::string read;
     for (; source.next(block);) read += block.text();
     EXPECT_TRUE(read == bytes) << bytes.size();
-    EXPECT_EQ(block.bytes.size(), bytes.size() > 2 ? 4 * text_block_bytes : text_block_bytes);
+    if (bytes.size() > 2) {
+      EXPECT_EQ(block.bytes.size(), 4 * text_block_bytes);
+    }
   }
   text_source source{folder.write("text", std::string(5 * text_block_bytes, 'x')), 1UL << 30};
   text_block block{.max_bytes = 4 * text_block_bytes};
   EXPECT_TRUE(source.next(block));
   EXPECT_EQ(block.size, 4 * text_block_bytes) << "and ends there, with a line end";
   EXPECT_FALSE(source.next(block));
+}
+
+TEST(text_source, a_block_is_no_larger_than_its_file_needs) {
+  test::test_folder const folder;
+  for (std::size_t const bytes : {std::size_t{1}, std::size_t{5000}, text_block_bytes - 3, text_block_bytes - 2,
+                                  text_block_bytes - 1, 3 * text_block_bytes}) {
+    std::string text;
+    while (text.size() < bytes) text += std::to_string(text.size()) + "\n";
+    text_source source{folder.write("text", text), 1UL << 30};
+    EXPECT_LE(source.block_bytes(16 * text_block_bytes), std::max<std::size_t>(text.size() + 2, 4096));
+    text_block block;
+    std::string read;
+    for (; source.next(block);) read += block.text();
+    EXPECT_TRUE(read == text) << bytes;
+    EXPECT_LE(block.bytes.size(), std::max<std::size_t>(std::min(text.size() + 2, text_block_bytes), 4096));
+  }
+  text_source const packed{folder.write("text.gz", gzip("1\n")), 1UL << 30};
+  EXPECT_EQ(packed.block_bytes(text_block_bytes), text_block_bytes) << "its size tells nothing of the text's";
+}
+
+TEST(text_source, a_file_that_grows_is_read_on) {
+  test::test_folder const folder;
+  for (std::size_t const peeked : {std::size_t{0}, std::size_t{1}, std::size_t{9000}}) {
+    std::string const path = folder.write("text", "1\n");
+    text_source source{path, 1UL << 30};
+    text_block block{.bytes = std::vector<char>(source.block_bytes(text_block_bytes))};
+    std::string more;
+    while (more.size() < 3 * text_block_bytes) more += "abc\n";
+    std::ofstream{path, std::ios::app} << more;
+    if (peeked != 0) source.peek(peeked);
+    std::string read;
+    for (; source.next(block);) read += block.text();
+    EXPECT_TRUE(read == "1\n" + more) << peeked;
+  }
 }
 
 TEST(text_source, skips_a_byte_order_mark_at_the_beginning) {

@@ -85,8 +85,13 @@ TEST(labelled_rows, a_line_of_names_may_come_first) {
     EXPECT_EQ(found.values, (floats{1, 2, 3, 4}));
   }
   expect_refused(folder.write("rows.csv", "a,b,0\n1,2,0\n3,4,1\n"), 1, "`a` in column 1 is not a number");
-  expect_refused(folder.write("rows.csv", "a,b,c\na,b,c\n3,4,1\n"), 2, "`a` in column 1 (a) is not a number");
-  expect_refused(folder.write("rows.csv", "a,b\n1,2,0\n3,4,1\n"), 2, "3 columns instead of 2 as in line 1");
+  expect_refused(
+      folder.write("rows.csv", "a,b,c\na,b,c\n3,4,1\n"), 2,
+      "`a` in column 1 (a) is not a number; the line seems to be a second line of names, or of units: delete "
+      "it");
+  expect_refused(folder.write("rows.csv", "a,b\n1,2,0\n3,4,1\n"), 1,
+                 "has names for 2 columns, but the rows have 3: the first column may be row names, or any name may be "
+                 "missing: add the name (in R: write.table(…, col.names = NA))");
 }
 
 TEST(labelled_rows, what_is_no_row_is_refused_with_file_and_line) {
