@@ -64,10 +64,19 @@ def _new_stream() -> int:
     return stream.value or 0
 
 
+_with_cuda = None  # the torch that was found to have CUDA: each question asks the driver, 10 µs at every bubble
+
+
 def torch_with_cuda():
     """torch, where the program has imported it and it has CUDA; else None."""
+    global _with_cuda
     torch = sys.modules.get("torch")
-    return torch if torch is not None and torch.cuda.is_available() else None
+    if torch is None or torch is _with_cuda:
+        return torch
+    if not torch.cuda.is_available():
+        return None
+    _with_cuda = torch
+    return torch
 
 
 def pointer_of(stream):

@@ -8,6 +8,8 @@ the host sleeps. Rows `sync`: it waits for the whole device. Side work is a func
   share_of_time  time in which workers were there, of the bubbles' time
   share          work done, of what the same work does in as much time alone: a captured step as plain replays on all
                  SMs, a functor in long bubbles of the same scope
+  … _longer_us   of a part of a step, by medians: its products, entering the bubble, what the host does inside, leaving
+                 it, and the product after it
   longer_us      of a step, by medians; longer_us_low and _high hold that with 90 % or more"""
 
 import statistics
@@ -24,6 +26,7 @@ LIMIT_S = 280
 PRODUCTS, SIZE = 20, 2048
 SYNC_PRODUCTS = 4  # of a step of some 160 µs
 GROUP = 4  # steps
+PARTS = ("products", "open", "inside", "close", "product_after")
 
 
 class Stalls:
@@ -35,16 +38,22 @@ class Stalls:
         torch.cuda._sleep(int(ms * 1.98e6))
 
     def step(self, bubble, inside):
-        """Milliseconds, with the device idle before and after."""
-        begin = time.perf_counter()
+        """Milliseconds of products, of entering the bubble, inside, of leaving it, and of the product after it; the device
+        is idle before and after."""
+        moments = [time.perf_counter()]
         for _ in range(self._products):
             torch.mm(self._a, self._a, out=self._into)
         torch.cuda.current_stream().synchronize()
+        moments.append(time.perf_counter())
         with bubble():
+            moments.append(time.perf_counter())
             inside()
+            moments.append(time.perf_counter())
+        moments.append(time.perf_counter())
         torch.mm(self._a, self._a, out=self._into)
         torch.cuda.current_stream().synchronize()
-        return 1e3 * (time.perf_counter() - begin)
+        moments.append(time.perf_counter())
+        return [1e3 * (late - early) for early, late in zip(moments, moments[1:])]
 
 
 def totals(report, name):
@@ -69,11 +78,14 @@ def measured(side, work, trainer, name, inside, seconds, learning):
         for treatment in abba(no_bubble, bubble):
             times[treatment] += [trainer.step(treatment, inside) for _ in range(GROUP)]
     idle_ms, gpu_ms, bubbles, done = (late - early for early, late in zip(before, now()))
+    parts = [[1e3 * statistics.median(part) for part in zip(*steps)] for steps in times.values()]
+    times = {treatment: [sum(step) for step in steps] for treatment, steps in times.items()}
     (plain_low, plain_high), (low, high) = map(median_interval, times.values())
     plain, at = quantiles(times[no_bubble]), quantiles(times[bubble])
     row = {"steps": at["count"], "step_ms": plain["p50"], "with_side_work": bubbles, "idle_ms": idle_ms}
     row |= {"longer_us": 1e3 * (at["p50"] - plain["p50"]), "longer_us_low": 1e3 * (low - plain_high)}
     row |= {"longer_us_high": 1e3 * (high - plain_low), "longer_percent": 100 * (at["p50"] / plain["p50"] - 1)}
+    row |= {f"{part}_longer_us": late - early for part, early, late in zip(PARTS, *parts)}
     means = [statistics.fmean(each) for each in times.values()]
     row |= {"mean_longer_us": 1e3 * (means[1] - means[0]), "p99_longer_us": 1e3 * (at["p99"] - plain["p99"])}
     return row, (gpu_ms / idle_ms, done / idle_ms) if idle_ms > 0 else (None, None)

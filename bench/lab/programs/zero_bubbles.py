@@ -11,7 +11,7 @@ from lab.treatment import abba, harvest, no_bubble
 from lab.work import Functor
 
 LIMIT_S = 120
-SIZE = 2048
+SIZE = 4096  # longer than the host takes for a product and a bubble
 
 
 def measure(build, work="compute", bubbles: count = 1000, turns: count = 10, reserved_groups=2):

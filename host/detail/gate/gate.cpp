@@ -140,7 +140,8 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .host_ahead = {},
                    .length = {},
                    .lease = lease_,
-                   .opened = last_used_};
+                   .opened = last_used_,
+                   .entered = last_used_};
   lock.unlock();
   executor_.open_edge(stream, ref_, value_ + 1, bubble, mark_of(bubble), timed);
   lock.lock();
@@ -154,7 +155,13 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
   return {{index_, bubble}, counted::opened};
 }
 
+void gate::note_entered(std::uint64_t bubble) {
+  std::lock_guard const lock{mutex_};
+  if (bubble == bubbles_ && open_) placed_of(bubble).entered = steady::now();
+}
+
 void gate::close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked) {
+  auto const now = steady::now();
   std::lock_guard const edges{edges_};
   std::unique_lock lock{mutex_};
   // An edge that went into a graph, or onto another stream, would close later bubbles and not this one.
@@ -162,6 +169,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
     ++counts_[counted::unmatched];
     return;
   }
+  placed_of(bubbles_).leaving = now;
   closing const how =
       placed_of(bubbles_).timed ? closing{} : asked.value_or(close_policy_.choose(executor_.launch_gap()));
   lock.unlock();
@@ -172,7 +180,7 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
 open_lease::stay gate::stay_of(placed const& was) {
   bool const ended =
       was.launch != launch_state::left && was.longest_lease.count() != 0 && was.closed - was.launched > was.lease;
-  return {was.closed - was.opened, was.longest_lease, ended ? std::max(was.ended_lease, was.lease) : was.ended_lease};
+  return {was.leaving - was.entered, was.longest_lease, ended ? std::max(was.ended_lease, was.lease) : was.ended_lease};
 }
 
 /// Closes the open bubble, without the lock.

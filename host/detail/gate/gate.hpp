@@ -106,6 +106,8 @@ class gate final : public bubble_source {
   /// Opens a bubble. `halved`: its workers get half of their blocks.
   open_result open(stream_handle stream, std::uint64_t stream_id, site where, runtime_mode mode, launch_time launch,
                    bool halved = false);
+  /// Notes that the host goes on inside the bubble, after all that was enqueued for it.
+  void note_entered(std::uint64_t bubble);
   /// Closes the bubble if it is the open one, and `stream` opened it and is not being captured.
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
 
@@ -169,6 +171,8 @@ class gate final : public bubble_source {
     std::chrono::nanoseconds longest_lease{0};         // … of them
     std::chrono::nanoseconds ended_lease{0};           // … the longest that was over while the host was inside
     std::chrono::steady_clock::time_point opened{};    // on the host
+    std::chrono::steady_clock::time_point entered{};   // when the host went on inside it …
+    std::chrono::steady_clock::time_point leaving{};   // … and when it came to close it
     std::chrono::steady_clock::time_point closed{};
     std::optional<std::chrono::steady_clock::time_point> pending_since{};  // its workers wait on the device since then
     std::chrono::nanoseconds waited_before{0};                             // waited, by workers that were let go

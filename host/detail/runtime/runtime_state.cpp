@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/detail/runtime/runtime_state.hpp>
 
+#include <sys/prctl.h>
+
 #include <exception>
 #include <utility>
 
@@ -241,7 +243,10 @@ open_result runtime_state::open_on(gate* gate, std::uint64_t stream_id, stream_h
   open_result const opened =
       gate->open(stream, stream_id, where, mode_, options_.tuning.launch, may_run == side_work::half);
   // whatever this throws, the edge is enqueued, and the caller needs its id to close it
-  guarded([&] { offer(*gate); });
+  guarded([&] {
+    offer(*gate);
+    if (opened.bubble != 0) gate->note_entered(opened.bubble);
+  });
   return opened;
 }
 
@@ -301,7 +306,11 @@ void runtime_state::serve() {
     auto next = std::chrono::steady_clock::now() + after_an_error;
     bool const ends = ending_;  // read before mode_
     try {
-      if (!arrived) executor_->adopt_thread();
+      if (!arrived) {
+        executor_->adopt_thread();
+        // Its sleeps are short, and by default each may last 50 µs longer.
+        prctl(PR_SET_TIMERSLACK, 1'000UL);
+      }
       arrived = true;
       if (ends || mode_ != asked_) launcher_->stop();
       if (mode_ != asked_ && !ending_) dispatcher_->give_up();
