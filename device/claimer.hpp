@@ -178,12 +178,10 @@ class claimer {
   static constexpr std::uint64_t places_of_a_block = 2;  // of the ring: a block rarely has more chunks in hand
 
   /// The common case of a yield point: the bubble is open, nothing was handed back, and the known phase has items left.
-  /// It takes a trip to the L2 for the loads, one for the claim, and few instructions, because a single warp runs them
-  /// while the others wait.
+  /// It takes one trip to the L2 for the loads and one for the claim, while all warps but one wait.
   LULL_HD directive try_next(directive const& done, exit_words words, leave_reason& why, bool& exhausted) noexcept {
     known_phase<World> const known = known_;
-    // The cursor's loads come first. After the look, ptxas may let the read of the cursor's address wait for what the
-    // look loads: a second trip (tests/device/yield_point_test.py).
+    // The cursor's loads come first: after the look they might wait for it (tests/device/yield_point_test.py).
     bool const perhaps = ring_ref<World>{&known.cursor->ring, nullptr, 0, 0}.perhaps();
     std::uint64_t const ticket = World::template load<order::relaxed, scope::device>(known.cursor->ticket);
     auto const view = exit_check<World>::look(words);
@@ -194,10 +192,10 @@ class claimer {
       exhausted = !perhaps && tagged{ticket}.tag() == known.tag();
       return {};
     }
-    // relaxed: it only claims; the first sight of the tag acquired what the phase before wrote
-    tagged const claimed{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)};
-    commit(done);  // while the claim is on its way
-    return chunk_of(known, claimed);
+    // relaxed: the first sight of the tag acquired what the phase before wrote
+    tagged const claim{World::template fetch_add<order::relaxed, scope::device>(known.cursor->ticket, known.grain)};
+    commit(done);  // meanwhile
+    return chunk_of(known, claim);
   }
 
   template <class Task>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""yield_point_test.py PROGRAM…: at a yield point a worker issues the loads of gate, slot and cursor together, so that it
-waits for the L2 once and not twice. Read from the machine code of each worker's kernel, as source code cannot say it:
-ptxas has six scoreboards, and a load may be given one that an earlier load still holds. Exit code 77: there is no
+"""yield_point_test.py PROGRAM…: at a yield point a worker issues the loads of gate, slot and cursor together, so that
+it waits for the L2 once and not twice. Read from the machine code of each worker's kernel, as source code cannot say
+it: ptxas has six scoreboards, and a load may be given one that an earlier load still holds. Exit code 77: there is no
 cuobjdump."""
 
 import re
@@ -20,8 +20,8 @@ COUNTS_OF_RING = ("0x280", "0x288")  # offsets in a cursor
 
 
 def kernels(program):
-    """Each worker's kernel: (text, scoreboard that is set, mask of those that are waited for) an instruction. Where these
-    stand in Volta's to Hopper's instructions: Z. Jia et al., Dissecting the NVIDIA Volta GPU Architecture, 2018, 2.1."""
+    """Each worker's kernel: (text, scoreboard that is set, mask of those that are waited for) an instruction. Where
+    they stand in Volta's to Hopper's code: Z. Jia et al., Dissecting the NVIDIA Volta GPU Architecture, 2018, 2.1."""
     dump = subprocess.run(["cuobjdump", "-sass", program], capture_output=True, text=True, check=True).stdout
     for part in dump.split("Function : ")[1:]:
         name, *lines = part.split("\n")

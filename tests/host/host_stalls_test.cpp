@@ -82,7 +82,7 @@ TEST_F(host_stalls, of_a_host_that_waits_for_the_workers_get_none_after_some_bub
   auto const waits = [&] {
     std::this_thread::sleep_for(30ms);  // workers come meanwhile
     std::uint64_t const before = launches();
-    while (!executor_of(*side_).workers_done() && launches() == before) std::this_thread::yield();
+    await_that([&] { return executor_of(*side_).workers_done() || launches() != before; });
   };
   EXPECT_TRUE(within_time([&] {
     int without = 0;  // but one that comes after the close

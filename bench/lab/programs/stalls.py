@@ -17,7 +17,7 @@ import time
 
 from lab import lull, torch
 from lab.numbers import median_interval, quantiles
-from lab.options import count, listed
+from lab.options import at_least, count, listed
 from lab.reports import report_of, sites_of
 from lab.treatment import abba, harvest, no_bubble
 from lab.work import MODELS, Functor, Model
@@ -38,8 +38,8 @@ class Stalls:
         torch.cuda._sleep(int(ms * 1.98e6))
 
     def step(self, bubble, inside):
-        """Milliseconds of products, of entering the bubble, inside, of leaving it, and of the product after it; the device
-        is idle before and after."""
+        """Milliseconds of products, of entering the bubble, inside, of leaving it, and of the product after it; the
+        device is idle before and after."""
         moments = [time.perf_counter()]
         for _ in range(self._products):
             torch.mm(self._a, self._a, out=self._into)
@@ -95,7 +95,7 @@ def measure(
     build,
     works: listed(",") = ("compute", "streaming", "resnet18"),
     lengths: listed(",", float) = (1, 5, 50, 400),
-    reserved_groups=2,
+    reserved_groups: at_least(0) = 0,
     seconds=3.0,
     learning: count = 24,
 ):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bubbles of no length cost: a product after each, with and without, in turns. CUDA_DEVICE_MAX_CONNECTIONS is taken
-as it is."""
+"""What bubbles of no length cost: a product before each, with and without, in turns. CUDA_DEVICE_MAX_CONNECTIONS is
+taken as it is."""
 
 import statistics
 
 from lab import lull, torch
 from lab.numbers import median_interval
-from lab.options import count
+from lab.options import at_least, count
 from lab.treatment import abba, harvest, no_bubble
 from lab.work import Functor
 
@@ -14,7 +14,7 @@ LIMIT_S = 120
 SIZE = 4096  # longer than the host takes for a product and a bubble
 
 
-def measure(build, work="compute", bubbles: count = 1000, turns: count = 10, reserved_groups=2):
+def measure(build, work="compute", bubbles: count = 1000, turns: count = 10, reserved_groups: at_least(0) = 0):
     a = torch.randn(SIZE, SIZE, device="cuda", dtype=torch.bfloat16)
     into = torch.empty_like(a)
 

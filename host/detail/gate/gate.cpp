@@ -160,6 +160,11 @@ void gate::note_entered(std::uint64_t bubble) {
   if (bubble == bubbles_ && open_) placed_of(bubble).entered = steady::now();
 }
 
+bool gate::host_stays() const {
+  std::lock_guard const lock{mutex_};
+  return open_ && placed_of(bubbles_).where->inside.host_stays();
+}
+
 void gate::close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked) {
   auto const now = steady::now();
   std::lock_guard const edges{edges_};
@@ -179,8 +184,9 @@ void gate::close(bubble_id id, stream_handle stream, stream_found const& found, 
 /// Returns how the host stayed in a bubble that it has closed.
 open_lease::stay gate::stay_of(placed const& was) {
   bool const ended =
-      was.launch != launch_state::left && was.longest_lease.count() != 0 && was.closed - was.launched > was.lease;
-  return {was.leaving - was.entered, was.longest_lease, ended ? std::max(was.ended_lease, was.lease) : was.ended_lease};
+      was.launch != launch_state::left && was.max_lease_inside.count() != 0 && was.closed - was.launched > was.lease;
+  return {was.leaving - was.entered, was.max_lease_inside,
+          ended ? std::max(was.ended_lease, was.lease) : was.ended_lease};
 }
 
 /// Closes the open bubble, without the lock.

@@ -108,6 +108,8 @@ class gate final : public bubble_source {
                    bool halved = false);
   /// Notes that the host goes on inside the bubble, after all that was enqueued for it.
   void note_entered(std::uint64_t bubble);
+  /// Returns whether the host is likely to stay in the open bubble for long.
+  bool host_stays() const;
   /// Closes the bubble if it is the open one, and `stream` opened it and is not being captured.
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
 
@@ -168,7 +170,7 @@ class gate final : public bubble_source {
     std::uint64_t launches_inside = 0;                 // before the host has closed it …
     std::chrono::steady_clock::time_point launched{};  // … the last of them
     std::chrono::steady_clock::time_point again_at{};  // … when another may follow
-    std::chrono::nanoseconds longest_lease{0};         // … of them
+    std::chrono::nanoseconds max_lease_inside{0};      // … of them
     std::chrono::nanoseconds ended_lease{0};           // … the longest that was over while the host was inside
     std::chrono::steady_clock::time_point opened{};    // on the host
     std::chrono::steady_clock::time_point entered{};   // when the host went on inside it …

@@ -113,7 +113,7 @@ std::chrono::nanoseconds gate::lease_inside(placed& of) const {
   bool const grows = !is_first && of.ended_lease >= of.lease;
   auto const wanted = is_first ? site.first() : grows ? site.after(of.lease, now - of.opened) : of.lease;
   of.launched = now;
-  of.longest_lease = std::max(of.longest_lease, wanted);
+  of.max_lease_inside = std::max(of.max_lease_inside, wanted);
   return wanted;
 }
 

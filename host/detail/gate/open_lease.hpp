@@ -20,7 +20,7 @@ class open_lease {
   using nanoseconds = std::chrono::nanoseconds;
   static constexpr nanoseconds shortest = std::chrono::microseconds{200};
   /// The longest where the host stays inside: it may come to wait for the workers at any time.
-  static constexpr nanoseconds longest_inside = std::chrono::milliseconds{5};
+  static constexpr nanoseconds max_inside = std::chrono::milliseconds{5};
   /// From a lease's end to the next launch. A host that waited for the workers leaves the bubble meanwhile.
   static constexpr nanoseconds look_after = std::chrono::microseconds{50};
   /// A close this soon after a lease may have waited for it: the next worker would not have come yet.
@@ -69,10 +69,12 @@ class open_lease {
       lease_ = std::min(lease_ * 2, max_lease);
       return;
     }
-    lease_ = std::min(lease_, longest_inside);
+    lease_ = std::min(lease_, max_inside);
+    was_as_alone_ = false;
     if (was.ended.count() == 0 || !knows_alone()) return;
     bool const steady = is_steady();
-    if (was.took <= (steady ? longest_alone() : alone_.part(14) + was.ended / 2)) {
+    was_as_alone_ = steady && was.took <= alone_.part(16) + usual_spread();
+    if (was.took <= (steady ? max_alone() : alone_.part(14) + was.ended / 2)) {
       longer_ = std::max(longer_ - 1, 0);
       on_trial_ = false;
       grow(was.took);
@@ -83,11 +85,14 @@ class open_lease {
 
   /// Notes of a bubble with workers whether they left by their lease and it was closed soon after that.
   void add_close(bool soon_after) noexcept {
-    closes_soon_ = soon_after ? closes_soon_ + 1 : 0;
+    closes_soon_ = soon_after && !was_as_alone_ ? closes_soon_ + 1 : 0;
     if (closes_soon_ >= (lease_ <= 2 * shortest ? 6 : 3)) fall();  // short leases end all the time
   }
 
   nanoseconds lease() const noexcept { return lease_; }
+  /// Returns whether the host usually stays for a while. Then the trainer's thread need not launch the first workers
+  /// itself, which takes it some 30 µs.
+  bool host_stays() const noexcept { return knows_alone() && alone_.part(8) > likely_stays; }
 
  private:
   static constexpr std::uint64_t min_alone = 4;
@@ -116,9 +121,8 @@ class open_lease {
     return alone_.part(14) - alone_.part(0) < std::max(lease_ / 2, alone_.part(8) / 16);
   }
   /// Returns how long a host that stays about as long each time stays at most, if it does not wait for workers.
-  nanoseconds longest_alone() const noexcept {
-    return alone_.part(16) + std::max({look_after, alone_.part(16) - alone_.part(0), alone_.part(8) / 64});
-  }
+  nanoseconds max_alone() const noexcept { return alone_.part(16) + std::max(look_after, usual_spread()); }
+  nanoseconds usual_spread() const noexcept { return std::max(alone_.part(16) - alone_.part(0), alone_.part(8) / 64); }
   std::uint64_t controls() const noexcept {
     if (!knows_alone()) return 2;
     if (is_steady()) return control_every;
@@ -127,15 +131,15 @@ class open_lease {
   /// Returns how long a lease may be. Where it would not show soon that the host waits for it, a small part of the
   /// host's time inside.
   nanoseconds may_risk(nanoseconds inside) const noexcept {
-    if (knows_alone() && is_steady()) return longest_inside;
-    return std::clamp((knows_alone() ? alone_.part(8) : inside) / 32, shortest, longest_inside);
+    if (knows_alone() && is_steady()) return max_inside;
+    return std::clamp((knows_alone() ? alone_.part(8) : inside) / 32, shortest, max_inside);
   }
 
   void grow(nanoseconds took) noexcept {
     if (took <= lease_ || fixed_ != 0 || closes_soon_ != 0 || ++fine_ < 2) return;
     lease_ = std::min(lease_ * 2, may_risk(took));
     fine_ = 0;
-    if (lease_ == longest_inside) pause_ = first_pause;
+    if (lease_ == max_inside) pause_ = first_pause;
   }
 
   /// The host waits for workers here: from long leases it falls to the shortest, from that to none, for a while.
@@ -154,10 +158,11 @@ class open_lease {
   std::uint64_t off_ = 0;    // so many bubbles get no worker before their close
   std::uint64_t fixed_ = 0;  // … get the shortest leases alone
   std::uint64_t pause_ = first_pause;
-  int longer_ = 0;         // bubbles in a row in which the host stayed longer than without workers
-  int closes_soon_ = 0;    // bubbles in a row that were closed soon after a lease
-  int fine_ = 0;           // bubbles since the lease grew in which the host did not wait
-  bool on_trial_ = false;  // after none: the first longer stay tells
+  int longer_ = 0;             // bubbles in a row in which the host stayed longer than without workers
+  int closes_soon_ = 0;        // bubbles in a row that were closed soon after a lease
+  int fine_ = 0;               // bubbles since the lease grew in which the host did not wait
+  bool was_as_alone_ = false;  // the last bubble: the host stayed no longer than without workers
+  bool on_trial_ = false;      // after none: the first longer stay tells
 };
 
 }  // namespace lull::detail

@@ -244,7 +244,11 @@ open_result runtime_state::open_on(gate* gate, std::uint64_t stream_id, stream_h
       gate->open(stream, stream_id, where, mode_, options_.tuning.launch, may_run == side_work::half);
   // whatever this throws, the edge is enqueued, and the caller needs its id to close it
   guarded([&] {
-    offer(*gate);
+    if (opened.bubble != 0 && gate->host_stays()) {
+      wake_->notify();
+    } else {
+      offer(*gate);
+    }
     if (opened.bubble != 0) gate->note_entered(opened.bubble);
   });
   return opened;

@@ -12,76 +12,13 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/detail/dispatch/wait_limits.hpp>
-#include <lull/host/detail/gate/gate.hpp>
-#include <lull/tests/host/recording_executor.hpp>
+#include <lull/tests/host/detail/gate_fixture.hpp>
 #include <lull/tests/support/halt.hpp>
-#include <lull/tests/support/probe_task.hpp>
-#include <lull/tests/support/within_time.hpp>
 
 namespace lull::detail {
 namespace {
 
 using namespace std::chrono_literals;
-
-class gate_of_a_stream : public testing::Test {
- protected:
-  gate_of_a_stream() {
-    gate_.take(trainer_.id());
-    gate_.note_lease(1h);
-    gate_.arm(0, {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, {}}});
-  }
-  ~gate_of_a_stream() override { trainer_.synchronize(); }
-
-  open_result open(char const* where = "wait", runtime_mode mode = runtime_mode::on,
-                   launch_time launch = launch_time::at_close) {
-    return gate_.open(&trainer_, gate_.stream_id(), site{where}, mode, launch);
-  }
-  void close(bubble_id id, std::optional<closing> how = closing{}) {
-    gate_.close(id, &trainer_, {.is = stream_found::plain, .id = gate_.stream_id()}, how);
-  }
-  /// Passes over bubbles that are over, and collects what is known of them.
-  void collect() {
-    while (auto const asked = gate_.request()) gate_.pass(asked->bubble);
-    await_that([&] { return has_collected(); });
-  }
-  /// `record`: sets what workers would leave.
-  void bubble(runtime_mode mode, std::function<void(bubble_record&)> const& record = {}) {
-    bubble_id const id = open("wait", mode);
-    ASSERT_NE(id.bubble, 0U);
-    close(id);
-    trainer_.synchronize();
-    gate_ref const at = gate_.ref();
-    if (record) record(at.records[id.bubble & at.record_mask]);
-    collect();
-  }
-  bool has_collected() {
-    if (gate_.outstanding() == 0) return true;
-    if (gate_.begin_collecting(*lane_, false)) {
-      await_that([&] { return lane_->done(); });
-      gate_.collect({reports_, clock_});
-    }
-    return gate_.outstanding() == 0;
-  }
-  void change_owner() {
-    auto const since = gate_.idle_since();
-    ASSERT_TRUE(since);
-    gate_.vacate(*since);
-    ASSERT_EQ(gate_.stream_id(), 0U);
-    gate_.take(++ids_);
-  }
-
-  record seen_;
-  recording_executor executor_{seen_};
-  threads_stream trainer_;
-  slot_line slot_{};
-  gate gate_{executor_, 0, 0, site_limits{.min_bubble = 1s}};
-  std::deque<bubble_report> reports_;
-  device_clock clock_;
-
- private:
-  std::uint64_t ids_ = std::uint64_t{1} << 40;
-  std::unique_ptr<copy_lane> lane_ = executor_.make_copy_lane();
-};
 
 TEST_F(gate_of_a_stream, forgets_the_sites_of_its_owner_before) {
   for (int i = 0; i < 8; ++i) bubble(runtime_mode::observe);
@@ -136,58 +73,6 @@ TEST_F(gate_of_a_stream, takes_a_bubble_for_abandoned_when_it_is_older_than_the_
 }
 
 /// Workers left by their lease, and the close came by then.
-TEST_F(gate_of_a_stream, takes_a_close_just_after_the_workers_for_a_hold_up_and_a_later_one_not) {
-  clock_.note(0, {});  // the test sets the machine's clock
-  gate_.note_lease(8s);
-  std::uint64_t held_up = 0;
-  for (auto const before : {0s, 2s, 0s, 0s}) {
-    bubble(runtime_mode::on, [&](bubble_record& of) {
-      auto const left = std::chrono::steady_clock::now() - before;
-      of.last_out_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds{left.time_since_epoch()}.count());
-      of.blocks = of.lease_blocks = 2;
-    });
-    held_up += before == 0s ? 1 : 0;
-    EXPECT_EQ(gate_.counts()[counted::held_up], held_up);
-    EXPECT_EQ(gate_.take_held_up(), held_up == 3 ? std::optional<std::string>{"wait"} : std::nullopt)
-        << "twice in a row";
-  }
-}
-
-TEST_F(gate_of_a_stream, takes_a_bubble_for_short_where_workers_came_after_it_or_could_not_come) {
-  clock_.note(0, {});
-  auto const judged = [&](char const* where, std::function<void(bubble_record&)> const& record, bool launched) {
-    for (int i = 0; i < 9; ++i) {
-      bubble_id const id = open(where);
-      if (id.bubble == 0) return true;
-      close(id);
-      trainer_.synchronize();
-      if (launched) {
-        gate_.launch(id.bubble, start_when::at_once, arming::beside);
-        await_that([&] { return executor_.workers_done(); });
-      }
-      bubble_record& of = gate_.ref().records[id.bubble & gate_.ref().record_mask];
-      of.not_saw_ns = 0;
-      if (record) record(of);
-      collect();
-    }
-    return false;
-  };
-  EXPECT_TRUE(judged("none could come", {}, false));
-  EXPECT_TRUE(judged(
-      "came late", [](bubble_record& of) { of.late_blocks = 1; }, true));
-  EXPECT_FALSE(judged(
-      "starved", [](bubble_record& of) { of.starved_blocks = 1; }, true));
-  EXPECT_FALSE(judged(
-      "finished", [](bubble_record& of) { of.idle_blocks = 1; }, true));
-  EXPECT_FALSE(judged(
-      "left long after the opening",
-      [](bubble_record& of) {
-        of.blocks = of.idle_blocks = 1;
-        of.last_out_ns = of.opened_ns + 2'000'000'000;
-      },
-      true));
-}
-
 TEST_F(gate_of_a_stream, closes_the_bubble_of_that_id_alone) {
   bubble_id const first = open();
   close(first);

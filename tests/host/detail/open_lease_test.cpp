@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// What the host does inside a bubble, if no worker is there: it stays so long, and waits at this moment for whatever
-/// works on the device.
+/// What the host does inside a bubble, if no worker is there: how long it stays, and when it waits for whatever works
+/// on the device.
 struct host_stay {
   nanoseconds length{0};
   nanoseconds waits_at = nanoseconds::max();
@@ -139,7 +139,7 @@ TEST(open_lease, a_host_that_waits_for_workers_late_in_a_long_bubble_is_held_up_
   for (std::chrono::microseconds const waits_at : {7ms, 13ms, 19ms}) {
     outcome const found = of({20ms, waits_at}, true);
     EXPECT_LE(found.late, 200us) << waits_at.count();
-    EXPECT_LE(found.worst, open_lease::longest_inside);
+    EXPECT_LE(found.worst, open_lease::max_inside);
   }
 }
 
@@ -149,7 +149,7 @@ TEST(open_lease, a_host_that_waits_at_random_moments_is_held_up_for_a_lease_at_m
     nanoseconds const length{static_cast<std::int64_t>(20e6 + random() % 10'000'000)};
     return host_stay{length, nanoseconds{static_cast<std::int64_t>(random() % 20'000'000)}};
   });
-  EXPECT_LE(found.worst, open_lease::longest_inside);
+  EXPECT_LE(found.worst, open_lease::max_inside);
   EXPECT_LE(found.late, 1ms);
 }
 
@@ -181,7 +181,7 @@ TEST(open_lease, a_host_that_leaves_at_once_gets_workers_with_long_leases) {
   EXPECT_EQ(site.lease(), 40ms);
   site.begin_bubble();
   site.end_bubble({25ms, site.first()}, 40ms);
-  EXPECT_EQ(site.lease(), open_lease::longest_inside) << "it has stayed";
+  EXPECT_EQ(site.lease(), open_lease::max_inside) << "it has stayed";
 }
 
 }  // namespace
