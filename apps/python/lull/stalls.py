@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
-from typing import Generic, TypeVar, cast
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any, Generic, TypeVar, cast
 
 from .session import bubble
 
@@ -17,6 +18,17 @@ def stalls(iterable: Iterable[Item], site: str, stream: object = None) -> Stalls
     iterator again; anything else may be iterated as often as before."""
     kind = StallsIterator if isinstance(iterable, Iterator) else Stalls
     return kind(iterable, site, stream)
+
+
+def in_bubble(site: str, stream: object, call: Callable[..., Any]) -> Callable[..., Any]:
+    """The same call, each time inside `lull.bubble(site, stream)`."""
+
+    @functools.wraps(call)
+    def inside(*given: Any, **more: Any) -> Any:
+        with bubble(site, stream):
+            return call(*given, **more)
+
+    return inside
 
 
 class Stalls(Generic[Item]):
