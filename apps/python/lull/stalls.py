@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 def stalls(iterable: Iterable[Item], site: str, stream: object = None) -> Stalls[Item]:
-    """`for batch in lull.stalls(loader, "data"):` the items of `loader`, each fetched inside `lull.bubble(site, stream)`.
+    """`for batch in lull.stalls(loader, "data"):` the items of `loader`, each fetched in `lull.bubble(site, stream)`.
     The fetch that finds the end is a bubble, too. Without a session the items alone. What an iterator gives is an
     iterator again; anything else may be iterated as often as before."""
     kind = StallsIterator if isinstance(iterable, Iterator) else Stalls
