@@ -28,7 +28,7 @@ def stalls(trainer: Any, stream: object = None) -> Iterator[None]:
     trains; None: torch's current one. Without a GPU and a stream, or without a session, nothing is changed."""
     if lacking := [name for name in (*_METHODS, "args") if not hasattr(trainer, name)]:
         raise Error(
-            f"{type(trainer).__name__} has no {', '.join(lacking)}: pass a transformers.Trainer, of version 4.46 or later"
+            f"{type(trainer).__name__} has no {', '.join(lacking)}: pass a Trainer of transformers 4.46 or later"
         )
     with contextlib.ExitStack() as changes:
         if is_given(stream):

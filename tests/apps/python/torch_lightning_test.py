@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_lightning_test.py [lightning.pytorch|pytorch_lightning|both]: lull.lightning with real Lightning, on CPU threads:
-the sites of a fit and how many bubbles they have, weights that are bit-equal with Lull and without, and a trainer that
-is as before after each fit. Without an argument all of them, each in a process. Exit code 77: no Lightning."""
+"""torch_lightning_test.py [lightning.pytorch|pytorch_lightning|both]: lull.lightning with real Lightning, on CPU
+threads: the sites of a fit and how many bubbles they have, weights that are bit-equal with Lull and without, and a
+trainer that is as before after each fit. Without an argument all of them, each in a process. Exit code 77: there is no
+Lightning."""
 
 import importlib
 import importlib.util

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lull.transformers with the real Trainer, on CPU threads: the sites of a training and how many bubbles they have, weights
-that are bit-equal with Lull and without, and a trainer that is as before. Exit code 77: no transformers, or what its
-Trainer needs."""
+"""lull.transformers with the real Trainer, on CPU threads: the sites of a training and how many bubbles they have,
+weights that are bit-equal with Lull and without, and a trainer that is as before. Exit code 77: there is no
+transformers, or not what its Trainer needs."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 
 SKIPPED = 77
 EPOCHS = 2
-os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", WANDB_DISABLED="true")
+os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 
 try:
     import torch
