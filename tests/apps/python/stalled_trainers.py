@@ -17,19 +17,27 @@ BATCH = 2
 BATCHES = ROWS // BATCH
 
 
-class SleepingRows(torch.utils.data.Dataset):
-    """Each row takes SLEEP_S to load. `failing`: that row cannot be loaded."""
+def stall(stream):
+    """Takes SLEEP_S after what the stream was given is done."""
+    if stream is not None:
+        stream.synchronize()
+    time.sleep(SLEEP_S)
 
-    def __init__(self, failing=None):
+
+class SleepingRows(torch.utils.data.Dataset):
+    """Each row takes SLEEP_S to load. `failing`: that row cannot be loaded. `stream`: its bubble is open before the
+    row's time begins, however late the stream's thread is, so bubbles are at least as long as that time."""
+
+    def __init__(self, failing=None, stream=None):
         generator = torch.Generator().manual_seed(7)
         self.inputs = torch.randn(ROWS, 4, generator=generator)
-        self.failing = failing
+        self.failing, self.stream = failing, stream
 
     def __len__(self):
         return ROWS
 
     def __getitem__(self, row):
-        time.sleep(SLEEP_S)
+        stall(self.stream)
         if row == self.failing:
             raise ZeroDivisionError(f"row {row}")
         return {"inputs": self.inputs[row], "labels": self.inputs[row].sum()}

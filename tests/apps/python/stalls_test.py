@@ -18,10 +18,11 @@ def failing_at(number):
 
 
 class Loader:
-    """As a loader of batches: it has a length, and each iteration begins again."""
+    """As a loader of batches: it has a length, and each iteration begins again. `stream`: its bubble is open before the
+    sleep begins."""
 
-    def __init__(self, count, sleep=0.0):
-        self.count, self.sleep, self.begun = count, sleep, 0
+    def __init__(self, count, sleep=0.0, stream=None):
+        self.count, self.sleep, self.stream, self.begun = count, sleep, stream, 0
 
     def __len__(self):
         return self.count
@@ -29,6 +30,8 @@ class Loader:
     def __iter__(self):
         self.begun += 1
         for item in range(self.count):
+            if self.stream is not None:
+                self.stream.synchronize()
             time.sleep(self.sleep)
             yield item
 
@@ -152,8 +155,7 @@ class Ends(Stalls):
 
     def test_inside_a_generator_that_is_closed(self):
         def outer():
-            for item in self.stalls(range(5)):
-                yield item
+            yield from self.stalls(range(5))
 
         with self.observed() as side:
             going = outer()
@@ -200,7 +202,7 @@ class Sessions(Stalls):
 
     def test_the_report_knows_their_lengths(self):
         with self.observed() as side:
-            self.assertEqual(list(self.stalls(Loader(5, sleep=0.02))), list(range(5)))
+            self.assertEqual(list(self.stalls(Loader(5, 0.02, self.stream))), list(range(5)))
             self.stream.synchronize()
             for _ in range(5000):
                 gates = json.loads(side.report("json"))["gates"]
@@ -214,7 +216,7 @@ class Sessions(Stalls):
 
     def test_a_harvest_gives_them_side_work(self):
         with lull.harvest("compute:items=100000000", executor="threads", bracket_waits=False) as side:
-            self.assertEqual(list(self.stalls(Loader(20, sleep=0.005))), list(range(20)))
+            self.assertEqual(list(self.stalls(Loader(20, 0.005, self.stream))), list(range(20)))
             self.assert_opened(side, 21)
             self.assertGreater(side.counts()["launches"], 0)
 

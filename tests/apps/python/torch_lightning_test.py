@@ -42,7 +42,7 @@ class Fits(unittest.TestCase):
         self.folder = folder.name
 
     def module(self, fails_at=None, validated=False):
-        torch = self.torch
+        torch, stall, stream = self.torch, self.shared.stall, self.stream
 
         class Module(lightning.LightningModule):
             def __init__(self):
@@ -58,6 +58,9 @@ class Fits(unittest.TestCase):
             def loss(self, batch):
                 return torch.nn.functional.mse_loss(self.line(batch["inputs"]).squeeze(-1), batch["labels"])
 
+            def on_save_checkpoint(self, checkpoint):
+                stall(stream)
+
             def configure_optimizers(self):
                 return torch.optim.SGD(self.parameters(), 0.05, momentum=0.9)
 
@@ -68,7 +71,7 @@ class Fits(unittest.TestCase):
         return Validated() if validated else Module()
 
     def loader(self, rows=None, **options):
-        rows = self.shared.SleepingRows() if rows is None else rows
+        rows = self.shared.SleepingRows(stream=self.stream) if rows is None else rows
         shuffled = {} if isinstance(rows, self.torch.utils.data.IterableDataset) else {"shuffle": True}
         return self.torch.utils.data.DataLoader(rows, batch_size=self.shared.BATCH, **shuffled, **options)
 
@@ -115,7 +118,8 @@ class Fits(unittest.TestCase):
             with self.subTest(tasks=tasks), self.shared.session(tasks) as found:
                 self.assert_equal(self.fit(trainer, self.module()), plain)
             self.assertEqual(sorted(inside), ["save_checkpoint", "start", "stop"])
-            least = {"data": 1e3 * EPOCHS * self.shared.ROWS * self.shared.SLEEP_S, "checkpoint": 0.1}
+            row_ms, steps = 1e3 * self.shared.SLEEP_S, EPOCHS * self.shared.BATCHES
+            least = {"data": EPOCHS * self.shared.ROWS * row_ms, "checkpoint": steps // 3 * row_ms}
             self.shared.check(self, found, self.expected(), least if tasks is None else {})
             self.assertEqual(found.counts["launches"] > 0, tasks is not None)
             self.assertEqual(self.changed(trainer), [])
@@ -181,7 +185,7 @@ class Fits(unittest.TestCase):
     def test_rows_without_a_length_and_workers(self):
         for loader in (
             lambda: self.loader(self.shared.RowsWithoutLength()),
-            lambda: self.loader(num_workers=1, multiprocessing_context="fork"),
+            lambda: self.loader(self.shared.SleepingRows(), num_workers=1, multiprocessing_context="fork"),
         ):
             plain = self.fit(self.trainer(), self.module(), loader())
             with self.subTest(), self.shared.session() as found:

@@ -58,7 +58,7 @@ class Trainings(unittest.TestCase):
         given = {"output_dir": self.folder, "use_cpu": True, "num_train_epochs": EPOCHS, "seed": 11}
         given |= {"per_device_train_batch_size": shared.BATCH, "save_strategy": "steps", "save_steps": 3}
         given |= {"report_to": "none", "disable_tqdm": True, "logging_strategy": "no", "learning_rate": 0.05}
-        rows = shared.SleepingRows() if rows is None else rows
+        rows = shared.SleepingRows(stream=self.stream) if rows is None else rows
         arguments = transformers.TrainingArguments(**(given | options))
         given = {"args": arguments, "train_dataset": rows, "eval_dataset": rows}
         trainer = kind(model=Model() if model is None else model, **given)
@@ -85,10 +85,15 @@ class Trainings(unittest.TestCase):
         return sorted(vars(trainer).keys() & set(lull.transformers._METHODS))
 
     def test_a_training_has_its_bubbles_and_its_bits(self):
-        plain = self.plain()
-        least = {"data": 1e3 * EPOCHS * shared.ROWS * shared.SLEEP_S, "checkpoint": 0.1}
+        class Slow(transformers.Trainer):
+            def save_model(inner, *given, **more):
+                shared.stall(self.stream)
+                super(Slow, inner).save_model(*given, **more)
+
+        plain, row_ms = self.plain(), 1e3 * shared.SLEEP_S
+        least = {"data": EPOCHS * shared.ROWS * row_ms, "checkpoint": STEPS // 3 * row_ms}
         for tasks in (None, ["compute:items=100000000"]):
-            trainer = self.trainer()
+            trainer = self.trainer(kind=Slow)
             with self.subTest(tasks=tasks), shared.session(tasks) as found:
                 self.assert_equal(self.train(trainer, self.stream), plain)
             shared.check(self, found, {"data": FETCHES, "checkpoint": STEPS // 3}, least if tasks is None else {})
@@ -144,13 +149,13 @@ class Trainings(unittest.TestCase):
     def test_accumulated_gradients_and_workers_and_rows_without_a_length(self):
         for options in (
             {"gradient_accumulation_steps": 2},
-            {"dataloader_num_workers": 1},
+            {"dataloader_num_workers": 1, "rows": shared.SleepingRows()},
             {"rows": shared.RowsWithoutLength(), "max_steps": shared.BATCHES},
         ):
             plain = self.plain(**options)
             with self.subTest(**options), shared.session() as found:
                 self.assert_equal(self.train(self.trainer(**options), self.stream), plain)
-            batches = shared.BATCHES if "rows" in options else STEPS
+            batches = options.get("max_steps", STEPS)
             self.assertIn(found.sites["data"][0], (batches, batches + IS_4))
             self.assertEqual(found.counts["nested"], 0)
 
