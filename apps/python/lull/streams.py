@@ -79,6 +79,11 @@ def torch_with_cuda():
     return torch
 
 
+def is_given(stream):
+    """Whether `pointer_of` has a stream to take; a trainer of another package may run where there is no GPU."""
+    return stream is not None or torch_with_cuda() is not None
+
+
 def pointer_of(stream):
     """Takes what speaks __cuda_stream__ (version 0), torch streams, integers (ThreadsStream is one), and None:
     torch's current stream."""
