@@ -228,7 +228,8 @@ typedef uint64_t lull_bubble; /* 0: nothing was opened, and lull_close does noth
 
 /* Enqueue only. Enqueues the opening edge, or adds it to the graph under capture; the host does not wait. Mode on needs
    a ready job and a site that is worth it. `site` says where in the step the bubble is, in 1 to 255 bytes; it is
-   copied, and history is kept for each. One call at a time for a stream. */
+   copied, and history is kept for each. One call at a time for a stream. The host may stay until lull_close, as it does
+   for data or a checkpoint: workers follow one another meanwhile. */
 lull_status lull_open(lull_runtime* runtime, void* stream, char const* site, lull_bubble* bubble);
 /* Enqueue only. Puts the closing edge on the stream, which is that of the opening; another thread may do so. */
 lull_status lull_close(lull_runtime* runtime, lull_bubble bubble, void* stream);

@@ -83,6 +83,19 @@ TEST(options, say_how_long_before_a_close_side_work_rests) {
   }
 }
 
+TEST(options, say_what_training_is_worth) {
+  lull_options asked = on_threads();
+  EXPECT_EQ(read_options(asked).tuning.training_worth, std::nullopt);
+  for (auto const& [worth, found] : {std::pair{-1.0, 0.0}, {0.5, 0.5}, {30, 30}, {1e6, 1e6}}) {
+    asked.tuning.training_worth = worth;
+    EXPECT_EQ(read_options(asked).tuning.training_worth, found);
+  }
+  for (double const worth : {-2.0, -0.5, 1'000'001.0, std::numeric_limits<double>::quiet_NaN()}) {
+    asked.tuning.training_worth = worth;
+    EXPECT_THROW(read_options(asked), refusal) << worth;
+  }
+}
+
 TEST(options, name_each_type_once) {
   EXPECT_EQ(loaded(""), 0U);
   EXPECT_EQ(loaded("compute"), 1U);

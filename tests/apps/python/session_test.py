@@ -238,7 +238,7 @@ class Durations(fake_torch.WithFakeTorch):
 
     def assert_refused(self, name, values, limits):
         for wrong in values:
-            with self.subTest(wrong), self.assertRaisesRegex(ValueError, f"{name} is .* seconds: it must be {limits}"):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, f"{name}.*: it must be {limits}"):
                 with lull.harvest(executor="threads", tuning=lull.Tuning(**{name: wrong})):
                     self.fail("it was entered")
             self.assert_restored()
@@ -273,6 +273,12 @@ class Durations(fake_torch.WithFakeTorch):
             with self.subTest(asked):
                 self.assertEqual(self.passed_on("rest_ns", rest_before_close=asked), passed)
         self.assert_refused("rest_before_close", (-1, math.nan, math.inf, 0.0011), "0 to 0.001, or None")
+
+    def test_training_worth_or_what_stands_for_the_default(self):
+        for asked, passed in ((None, 0), (0, -1), (0.5, 0.5), (30, 30), (1e6, 1e6)):
+            with self.subTest(asked):
+                self.assertEqual(self.passed_on("training_worth", training_worth=asked), passed)
+        self.assert_refused("training_worth", (-1, math.nan, math.inf, 1_000_001), "0 to 1000000, or None")
 
     def test_min_bubble_that_cannot_be(self):
         self.assert_refused("min_bubble", (-1, math.nan, math.inf, 1.5), "0 to 1, or None")
