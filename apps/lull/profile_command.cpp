@@ -31,6 +31,7 @@ harvest_settings settings_of(profile_settings const& asked, std::string const& t
   made.executor = asked.executor;
   made.tasks = {task};
   made.max_bubble = longest;
+  made.training_worth = 0;  // what bubbles of any length cost is to be told
   made.pairs = asked.pairs;
   made.iterations = 1;
   std::chrono::nanoseconds const iteration = check(made).stage.length;

@@ -46,6 +46,16 @@ def harvest(build):
     return rows
 
 
+@section("lengths", None, seconds=110, each=TASKS)
+def lengths(build, task):
+    """A task in bubbles of five lengths, with options as they are: whether what it costs is worth it."""
+    rows = []
+    for longest in ("10ms", "1ms", "200us", "100us", "50us"):
+        row = in_bubbles(build, longest, "--mode lull --pairs 5", [TASKS[task]], 200)
+        rows.append({"longest_bubble": longest, **row})
+    return rows
+
+
 @section("timeline", None, seconds=40)
 def timeline(build):
     """PageRank in a replayed stage, and the iteration of it that README's picture shows."""
