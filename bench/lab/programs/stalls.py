@@ -106,10 +106,10 @@ def measure(
         with harvest(work.tasks, executor="cuda", reserved_groups=reserved_groups) as side:
             work.begin(side)
             per_ms = work.per_ms(trainer, side)
-            cases = [(f"{ms:g} ms", trainer, lambda ms=ms: time.sleep(ms / 1e3), learning) for ms in lengths]
+            cases = [(f"{ms:g}ms", trainer, lambda ms=ms: time.sleep(ms / 1e3), learning) for ms in lengths]
             cases += [
                 ("sync", trainer, torch.cuda.synchronize, 8),
-                ("sync, short step", short, torch.cuda.synchronize, 8),
+                ("sync_short_step", short, torch.cuda.synchronize, 8),
             ]
             for case, steps, inside, learn in cases:
                 row, (in_time, speed) = measured(side, work, steps, case, inside, seconds, learn)

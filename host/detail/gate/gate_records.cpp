@@ -143,11 +143,13 @@ std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uin
   return was.waited_before + last;
 }
 
-/// Returns what is known of a length that is not: workers that left before the close were there for a part of it, and
-/// those that came after it, or could not be enqueued before it, tell that it was short. 0: nothing is known.
+/// Returns what is known of a length that is not: workers that left before the close were there for a part of it, which
+/// tells something only if that part is worth it; and those that came after it, or could not be enqueued before it,
+/// tell that it was short. 0: nothing is known.
 std::chrono::nanoseconds gate::shortest_possible(placed const& was, bubble_record const& record) {
-  if (record.lease_blocks != 0) return was.lease;
-  if (record.blocks != 0) return std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
+  std::chrono::nanoseconds const part =
+      record.lease_blocks != 0 ? was.lease : std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
+  if (record.blocks != 0) return part >= was.where->past.shortest_worth_it() ? part : std::chrono::nanoseconds{0};
   bool const has_left_for_another_reason =
       record.starved_blocks != 0 || record.idle_blocks != 0 || record.held_blocks != 0;
   bool const came_too_late = was.passed || was.blocks[0] + was.blocks[1] != 0;

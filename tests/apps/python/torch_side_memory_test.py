@@ -9,6 +9,7 @@ import unittest
 
 import lull
 import torch_side_step_test
+from any_bubble import ANY_BUBBLE
 from torch_capture_test import why_not
 from torch_side_step_test import Model
 from torch_two_gpus_test import SKIPPED
@@ -36,7 +37,7 @@ class ItsMemory(unittest.TestCase):
         return self.torch.cuda.mem_get_info()[0]
 
     def test_is_lulls_and_goes_back_when_the_job_is_over(self):
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             asked, total = self.large(MIB)
             self.train(side, lambda job=side.submit(asked): job.wait(0))  # what stays is made
             before, torchs = self.free(), self.torch.cuda.memory_reserved()
@@ -51,7 +52,7 @@ class ItsMemory(unittest.TestCase):
 
     def test_is_limited_and_a_step_above_it_is_refused(self):
         model = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda", memory_limit_bytes=256 * MIB) as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE, memory_limit_bytes=256 * MIB) as side:
             asked, total = self.large(512 * MIB)
             with self.assertRaisesRegex(lull.Error, "raise memory_limit_bytes, or make the step smaller"):
                 side.submit(asked)
@@ -65,7 +66,9 @@ class ItsMemory(unittest.TestCase):
     def test_gives_way_and_the_parameters_have_the_bits_of_an_undisturbed_run(self):
         def trained(evicts):
             model = Model(self.torch)
-            with lull.harvest(tasks=[], executor="cuda", saved_bytes=512 * MIB if evicts else 0) as side:
+            with lull.harvest(
+                tasks=[], executor="cuda", tuning=ANY_BUBBLE, saved_bytes=512 * MIB if evicts else 0
+            ) as side:
                 job = side.submit(model.asked(2000))
                 given, asked = [], [0.0]
 
@@ -105,7 +108,7 @@ class ItsMemory(unittest.TestCase):
         def step():
             return rotary(x).sum()
 
-        with lull.harvest(tasks=[], executor="cuda", saved_bytes=512 * MIB) as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE, saved_bytes=512 * MIB) as side:
             job = side.submit(lull.side_step(step, steps=100_000))
             self.train(side, lambda: job.rounds() > 20 and side.give_back(1) > 0)
             taken = [torch.full((4 * MIB,), -1.0, device="cuda") for _ in range(16)]
@@ -129,7 +132,7 @@ class ItsMemory(unittest.TestCase):
             return loss
 
         was = weight.detach().clone()
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             with self.assertRaisesRegex(lull.Error, "node"):
                 side.submit(lull.side_step(step, steps=3, state=(weight, sgd), segment=1e-9, node_limit=1e-9))
             self.assertTrue(torch.equal(weight.detach(), was))
@@ -142,13 +145,13 @@ class ItsMemory(unittest.TestCase):
 
     def test_of_an_optimizers_state_outlives_the_runtime(self):
         model = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(model.asked(30))
             self.train(side, lambda: job.wait(0))
         del side, job
         gc.collect()
         moments = [state["exp_avg"].clone() for state in model.adam.state.values()]
-        with lull.harvest(tasks=[], executor="cuda") as side:  # others take memory, and write there
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:  # others take memory, and write there
             asked, _ = self.large(1024 * MIB)
             self.train(side, lambda job=side.submit(asked): job.wait(0))
         for state, was in zip(model.adam.state.values(), moments, strict=True):

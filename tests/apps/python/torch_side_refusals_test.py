@@ -11,6 +11,7 @@ import unittest
 
 import lull
 import torch_side_step_test
+from any_bubble import ANY_BUBBLE
 from torch_capture_test import why_not
 from torch_side_step_test import Model
 from torch_two_gpus_test import SKIPPED
@@ -37,7 +38,7 @@ class ARefusal(unittest.TestCase):
             side.submit(asked)
 
     def test_of_a_step_that_reads_back_names_its_line(self):
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             self.refuse(side, self.that_reads_back(Model(self.torch)), "cannot be captured.*# the line")
             job = side.submit(Model(self.torch).asked(5))
             self.train(side, lambda: job.wait(0))
@@ -47,7 +48,7 @@ class ARefusal(unittest.TestCase):
         expected, losses = Model(self.torch).run_plainly(40)
         model = Model(self.torch)
         kept = model.tensors()
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             for asked, words in (
                 (self.that_reads_back(model), "cannot be captured"),
                 (self.fed_by(model, iter(())), "feed gave no batch"),
@@ -73,7 +74,7 @@ class ARefusal(unittest.TestCase):
         for each in (model, plain):
             each.adam = self.torch.optim.NAdam(each.net.parameters(), capturable=True)
             each.net[2].p = 0.0
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             for _ in range(2):
                 self.refuse(side, model.asked(5), "NAdam has no state yet.*take one ordinary step before")
             model.step()
@@ -87,7 +88,7 @@ class ARefusal(unittest.TestCase):
         model = Model(self.torch)
         model.adam = self.torch.optim.Adam(model.net.parameters(), 1e-3)
         model.step()
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             self.refuse(side, model.asked(5), "Adam has a tensor on cpu; make it with capturable=True")
 
     def test_of_an_optimizer_that_counts_on_the_host_names_it(self):
@@ -106,7 +107,7 @@ class ARefusal(unittest.TestCase):
             model = Model(torch)
             model.adam = make(model.net)
             kept = model.tensors()
-            with lull.harvest(tasks=[], executor="cuda") as side:
+            with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
                 self.refuse(side, model.asked(5), words)
             self.assert_same(model.tensors(), kept)
             self.assertNotIn("step", model.adam.param_groups[0])
@@ -126,7 +127,7 @@ class ARefusal(unittest.TestCase):
             torch.cuda.synchronize()
             return address
 
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             self.refuse(side, self.that_reads_back(Model(torch)), "cannot be captured")
             gc.collect()
             before = torch.cuda.memory_reserved()
@@ -143,7 +144,7 @@ class ARefusal(unittest.TestCase):
             total.add_(values.sum())
             return torch.tensor(total.item())
 
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             for turn in range(2):
                 self.refuse(side, lull.side_step(step, steps=5, state=(total,)), "cannot be captured")
                 gc.collect()
@@ -160,7 +161,10 @@ class ARefusal(unittest.TestCase):
             runs.append(1)
             return model.step()
 
-        with tempfile.TemporaryDirectory() as folder, lull.harvest(tasks=[], executor="cuda") as side:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side,
+        ):
             path = pathlib.Path(folder, "step.pt")
             path.write_bytes(b"no checkpoint")
             for where, words in ((path, "step.pt cannot be read"), (path / "step.pt", "step.pt cannot be written")):
@@ -172,7 +176,7 @@ class ARefusal(unittest.TestCase):
         expected, losses = Model(self.torch).run_plainly(20)
         good, jobs = Model(self.torch), []
         bad = self.that_reads_back(Model(self.torch))
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             thread = threading.Thread(target=lambda: jobs.append(side.submit(good.asked(20))))
             thread.start()
             self.refuse(side, bad, "cannot be captured")

@@ -7,6 +7,7 @@ import unittest
 
 import lull
 import torch_side_step_test
+from any_bubble import ANY_BUBBLE
 from torch_capture_test import why_not
 from torch_side_step_test import Model
 from torch_two_gpus_test import SKIPPED
@@ -17,7 +18,7 @@ class AStepOfItsKind(unittest.TestCase):
     train = torch_side_step_test.ASideStep.train
 
     def outputs_of(self, asked, reserved_groups=2):
-        with lull.harvest(tasks=[], executor="cuda", reserved_groups=reserved_groups) as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE, reserved_groups=reserved_groups) as side:
             job = side.submit(asked)
             self.train(side, lambda: job.wait(0))
             self.assertEqual(job.state, "finished")
@@ -119,7 +120,7 @@ class AStepOfItsKind(unittest.TestCase):
             return x.mean()
 
         modes = torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cuda"), torch.cuda.current_stream()
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(lull.side_step(step, steps=100, inputs=(x,), feed=batches()))
             now = torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cuda"), torch.cuda.current_stream()
             self.assertEqual(now, modes)
@@ -165,7 +166,7 @@ class AStepOfItsKind(unittest.TestCase):
         """A loss keeps the stream where its parameters' gradients were added to: the legacy one joins no capture."""
         net, sgd, step = self.resnet()
         loss = step()
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             with self.assertRaisesRegex(lull.Error, "computed from '.*' before is still there.*delete it, or detach"):
                 side.submit(lull.side_step(step, steps=10, state=(net, sgd)))
         del loss

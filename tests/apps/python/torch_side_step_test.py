@@ -9,6 +9,7 @@ import time
 import unittest
 
 import lull
+from any_bubble import ANY_BUBBLE
 from lull.captured_step import SLOTS, Captured
 from lull.streams import LentStreams
 from torch_capture_test import why_not
@@ -107,7 +108,7 @@ class ASideStep(unittest.TestCase):
     def test_in_bubbles_ends_with_the_bits_of_plain_replays(self):
         expected, losses = Model(self.torch).run_plainly(200)
         model = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(model.asked(200))
             self.train(side, lambda: job.wait(0))
             found = [float(loss) for (loss,) in job.outputs()]
@@ -118,7 +119,7 @@ class ASideStep(unittest.TestCase):
 
     def test_whose_feed_ends_early_is_cancelled_after_its_last_batch(self):
         model = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             asked = model.asked(100)
             asked.feed = (model.batch(number) for number in range(SLOTS - 1))
             job = side.submit(asked)
@@ -145,7 +146,7 @@ class ASideStep(unittest.TestCase):
                     for _ in range(5):
                         step()
                 else:
-                    with lull.harvest(tasks=[], executor="cuda") as side:
+                    with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
                         job = side.submit(lull.side_step(step, steps=5, state=(net, optimizer)))
                         self.train(side, lambda job=job: job.wait(0))
                 nets.append(net)
@@ -157,14 +158,14 @@ class ASideStep(unittest.TestCase):
         before = self.torch.cuda.get_rng_state()
         model = Model(self.torch)
         self.torch.cuda.set_rng_state(before)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(model.asked(20))
             self.train(side, lambda: job.wait(0))
         self.assertTrue(self.torch.equal(before, self.torch.cuda.get_rng_state()))
 
     def test_marks_no_training_steps(self):
         model, trained = Model(self.torch), Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda", max_slowdown=0.01) as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE, max_slowdown=0.01) as side:
             side.submit(model.asked(5))
             self.assertEqual(side.steps()["begun"], 0)
             trained.step()
@@ -183,7 +184,7 @@ class ASideStep(unittest.TestCase):
         expected = random.random(), self.torch.rand(1).item()
         random.seed(11)
         self.torch.manual_seed(11)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             with self.assertLogs("lull", "WARNING") as told:
                 side.submit(lull.side_step(step, steps=5, state=(model.net, model.adam)))
         self.assertEqual((random.random(), self.torch.rand(1).item()), expected)
@@ -194,14 +195,14 @@ class ASideStep(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "step.pt")
             first = Model(self.torch)
-            with lull.harvest(tasks=[], executor="cuda") as side:
+            with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
                 job = side.submit(first.asked(60, checkpoint=path, every=20))
                 self.train(side, lambda: job.rounds() >= 25)
             self.assertEqual(job.state, "cancelled")
             done = self.torch.load(path)["steps"]
             self.assertIn(done, (20, 40))
             again = Model(self.torch, seed=4)
-            with lull.harvest(tasks=[], executor="cuda") as side:
+            with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
                 job = side.submit(again.asked(60, first=done, checkpoint=path, every=20))
                 self.train(side, lambda: job.wait(0))
                 found = [float(loss) for (loss,) in job.outputs()]
@@ -212,7 +213,7 @@ class ASideStep(unittest.TestCase):
     def test_saved_with_the_trainer_ends_as_if_never_stopped(self):
         expected, losses = Model(self.torch).run_plainly(60)
         first = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             asked = first.asked(60, every=20)
             self.assertEqual(asked.state_dict()["steps"], 0)
             job = side.submit(asked)
@@ -224,7 +225,7 @@ class ASideStep(unittest.TestCase):
         again = Model(self.torch, seed=4)
         asked = again.asked(60, first=done, every=20)
         asked.load_state_dict(saved)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(asked)
             self.train(side, lambda: job.wait(0))
             found = [float(loss) for (loss,) in job.outputs()]
@@ -238,7 +239,7 @@ class ASideStep(unittest.TestCase):
             yield from (model.batch(number) for number in range(5))
             raise ZeroDivisionError("no more")
 
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             asked = model.asked(100)
             asked.feed = batches()
             job = side.submit(asked)
@@ -260,7 +261,7 @@ class ASideStep(unittest.TestCase):
                     x, y = model.batch(number)
                     yield (x * float("nan") if number == 11 else x), y
 
-            with lull.harvest(tasks=[], executor="cuda") as side:
+            with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
                 asked = model.asked(100, checkpoint=path, every=4)
                 asked.feed = batches()
                 job = side.submit(asked)
@@ -278,7 +279,7 @@ class ASideStep(unittest.TestCase):
     def test_that_is_cancelled_gives_the_outputs_of_all_its_steps(self):
         _, losses = Model(self.torch).run_plainly(60)
         model = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(model.asked(1_000))
             self.train(side, lambda: job.rounds() >= 20)
             job.cancel()
@@ -290,7 +291,7 @@ class ASideStep(unittest.TestCase):
     def test_without_the_hint_ends_with_the_same_bits(self):
         expected, losses = Model(self.torch).run_plainly(60)
         model = Model(self.torch)
-        with lull.harvest(tasks=[], executor="cuda") as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE) as side:
             job = side.submit(model.asked(60, hint=False))
             self.train(side, lambda: job.wait(0))
             found = [float(loss) for (loss,) in job.outputs()]

@@ -11,6 +11,7 @@ import time
 import unittest
 
 import lull
+from any_bubble import ANY_BUBBLE
 from lull.captured_step import SLOTS, Captured
 from torch_capture_test import why_not
 from torch_two_gpus_test import SKIPPED
@@ -99,7 +100,7 @@ class Turns(unittest.TestCase):
                     return
                 yield work.batch(number)
 
-        with lull.harvest(tasks=[], executor="cuda", bracket_waits=False) as side:
+        with lull.harvest(tasks=[], executor="cuda", tuning=ANY_BUBBLE, bracket_waits=False) as side:
             jobs = []
             for number, work in enumerate(works):
                 is_last = number == len(works) - 1

@@ -64,11 +64,14 @@ TEST(DISABLED_late_copies, in_this_process) {
   std::vector<std::string> lines;
   cuda_stream stream{0};
   host_word word;
-  runtime side{
-      {.executor = {.kind = executor_kind::cuda}, .tasks = {type_of<probe_task>()}, .log = [&](std::string_view line) {
-         std::lock_guard const lock{mutex};
-         if (line.find("CUDA_DEVICE_MAX_CONNECTIONS") == line.npos) lines.emplace_back(line);
-       }}};
+  runtime side{{.executor = {.kind = executor_kind::cuda},
+                .tasks = {type_of<probe_task>()},
+                .log =
+                    [&](std::string_view line) {
+                      std::lock_guard const lock{mutex};
+                      if (line.find("CUDA_DEVICE_MAX_CONNECTIONS") == line.npos) lines.emplace_back(line);
+                    },
+                .tuning = {.training_worth = 0}}};
   std::vector<std::unique_ptr<device_probe>> probes;
   auto const probe = [&] {
     std::vector<std::uint64_t> const items(400, 20'000);

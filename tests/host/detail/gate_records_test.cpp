@@ -59,6 +59,13 @@ TEST_F(gate_of_a_stream, takes_a_bubble_for_short_where_workers_came_after_it_or
   EXPECT_FALSE(judged(
       "finished", [](bubble_record& of) { of.idle_blocks = 1; }, true));
   EXPECT_FALSE(judged(
+      "left soon after the opening, for want of work",
+      [](bubble_record& of) {
+        of.blocks = of.idle_blocks = 1;
+        of.last_out_ns = of.opened_ns + 100'000;
+      },
+      true));
+  EXPECT_FALSE(judged(
       "left long after the opening",
       [](bubble_record& of) {
         of.blocks = of.idle_blocks = 1;
