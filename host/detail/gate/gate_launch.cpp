@@ -54,6 +54,8 @@ std::optional<steady::time_point> gate::may_enter(placed const& of, opening_numb
       if (of.at_open) return of.opened;
       if (!has_reached(now.opened, static_cast<std::uint32_t>(of.bubble))) return std::nullopt;
       return of.opened + of.where->inside.patience();
+    case launch_state::let_go:
+      return of.opened;
     case launch_state::left:
       return any_stands() ? std::optional{of.again_at} : std::nullopt;
     default:

@@ -353,10 +353,23 @@ TEST_F(launching_on_one_stream, one_whose_workers_were_let_go_gets_no_others_bef
   await_that([&] { return gate_of(0).counts()[counted::released] != 0; });
   opens(0);
   launcher_->offer(gate_of(0));
-  EXPECT_EQ(seen_.take(), calls{}) << "only a tick looks whether they are";
+  EXPECT_EQ(seen_.take(), calls{}) << "only a tick looks";
   await_workers();
   EXPECT_EQ(tick(), a_launch);
   await_workers();
+}
+
+TEST_F(launching_on_one_stream, one_whose_workers_were_let_go_gets_others_while_the_host_is_inside) {
+  start({.armed_ahead = 1s});
+  threads_stream* const stream = streams_[0]->get();
+  streams_[0]->arm();
+  bubble_id const id = gate_of(0).open(stream, stream->id(), site{"wait"}, runtime_mode::on, launch_time::at_open);
+  EXPECT_EQ(tick(), (calls{"open_edge", "launch  for 200 us"}));
+  gate_of(0).release(id.bubble);
+  await_workers();
+  opens(0);
+  EXPECT_EQ(tick(), calls{"launch  for 200 us"});
+  gate_of(0).close(id, stream, {.is = stream_found::plain, .id = stream->id()}, closing{});
 }
 
 TEST_F(launching_on_one_stream, of_waits_a_later_one_is_not_ended_sooner) {
