@@ -152,7 +152,8 @@ std::chrono::nanoseconds gate::shortest_possible(placed const& was, bubble_recor
   if (record.blocks != 0) return part >= was.where->past.shortest_worth_it() ? part : std::chrono::nanoseconds{0};
   bool const has_left_for_another_reason =
       record.starved_blocks != 0 || record.idle_blocks != 0 || record.held_blocks != 0;
-  bool const came_too_late = was.passed || was.blocks[0] + was.blocks[1] != 0;
+  // Where the host was late, so were they.
+  bool const came_too_late = was.host_ahead.value_or(false) && (was.passed || was.blocks[0] + was.blocks[1] != 0);
   return std::chrono::nanoseconds{came_too_late && !has_left_for_another_reason ? 1 : 0};
 }
 
