@@ -78,7 +78,7 @@ class open_lease {
       longer_ = std::max(longer_ - 1, 0);
       on_trial_ = false;
       grow(was.took);
-    } else if (steady || alone_.count >= enough_alone) {
+    } else if (steady || alone_.count() >= enough_alone) {
       if (++longer_ >= (!steady ? 12 : on_trial_ ? 1 : 2)) fall();  // a single one says little where the time varies
     }
   }
@@ -100,22 +100,27 @@ class open_lease {
   static constexpr std::uint64_t first_pause = 64;   // bubbles; doubled each time
   static constexpr std::uint64_t max_pause = 1024;
 
-  /// How long the host stayed in the last bubbles without workers.
-  struct stays {
-    std::array<nanoseconds, 16> recent{};
-    std::uint64_t count = 0;
-
-    void add(nanoseconds took) noexcept { recent[count++ % recent.size()] = took; }
-    /// Returns the length that so many sixteenths of them do not exceed; of 0, the shortest.
-    nanoseconds part(std::size_t sixteenths) const noexcept {
-      auto sorted = recent;
-      auto const known = static_cast<std::size_t>(std::min<std::uint64_t>(count, recent.size()));
-      std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(known));
-      return sorted[(known - 1) * sixteenths / 16];
+  /// How long the host stayed in the last bubbles without workers. Sorted once a bubble, because `open` asks.
+  class stays {
+   public:
+    void add(nanoseconds took) noexcept {
+      recent_[count_++ % recent_.size()] = took;
+      sorted_ = recent_;
+      std::sort(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(known()));
     }
+    std::uint64_t count() const noexcept { return count_; }
+    /// Returns the length that so many sixteenths of them do not exceed; of 0, the shortest. Some must be known.
+    nanoseconds part(std::size_t sixteenths) const noexcept { return sorted_[(known() - 1) * sixteenths / 16]; }
+
+   private:
+    std::size_t known() const noexcept { return std::min<std::size_t>(count_, recent_.size()); }
+
+    std::array<nanoseconds, 16> recent_{};
+    std::array<nanoseconds, 16> sorted_{};
+    std::uint64_t count_ = 0;
   };
 
-  bool knows_alone() const noexcept { return alone_.count >= min_alone; }
+  bool knows_alone() const noexcept { return alone_.count() >= min_alone; }
   /// Returns whether the host stays about as long each time.
   bool is_steady() const noexcept {
     return alone_.part(14) - alone_.part(0) < std::max(lease_ / 2, alone_.part(8) / 16);
@@ -126,7 +131,7 @@ class open_lease {
   std::uint64_t controls() const noexcept {
     if (!knows_alone()) return 2;
     if (is_steady()) return control_every;
-    return alone_.count < enough_alone ? 8 : 32;
+    return alone_.count() < enough_alone ? 8 : 32;
   }
   /// Returns how long a lease may be. Where it would not show soon that the host waits for it, a small part of the
   /// host's time inside.
