@@ -231,6 +231,7 @@ class gate final : public bubble_source {
   static std::optional<std::chrono::nanoseconds> told_by_host(placed const& was, bubble_record const& record,
                                                               device_clock const& clock);
   static std::chrono::nanoseconds shortest_possible(placed const& was, bubble_record const& record);
+  static bool came_too_late(placed const& was, bubble_record const& record);
   static bool closed_soon(placed const& was, bubble_record const& record, device_clock const& clock);
   bubble_report told(std::uint64_t bubble) const;
   static std::optional<std::chrono::nanoseconds> waited(placed const& was, std::uint64_t opened_ns,

@@ -144,17 +144,19 @@ std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uin
 }
 
 /// Returns what is known of a length that is not: workers that left before the close were there for a part of it, which
-/// tells something only if that part is worth it; and those that came after it, or could not be enqueued before it,
-/// tell that it was short. 0: nothing is known.
+/// tells something only if that part is worth it. 0: nothing is known.
 std::chrono::nanoseconds gate::shortest_possible(placed const& was, bubble_record const& record) {
+  if (record.blocks == 0) return std::chrono::nanoseconds{0};
   std::chrono::nanoseconds const part =
       record.lease_blocks != 0 ? was.lease : std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
-  if (record.blocks != 0) return part >= was.where->past.shortest_worth_it() ? part : std::chrono::nanoseconds{0};
-  bool const has_left_for_another_reason =
-      record.starved_blocks != 0 || record.idle_blocks != 0 || record.held_blocks != 0;
-  // Where the host was late, so were they.
-  bool const came_too_late = was.host_ahead.value_or(false) && (was.passed || was.blocks[0] + was.blocks[1] != 0);
-  return std::chrono::nanoseconds{came_too_late && !has_left_for_another_reason ? 1 : 0};
+  return part >= was.where->past.shortest_worth_it() ? part : std::chrono::nanoseconds{0};
+}
+
+/// Returns whether workers came after the close, or could not be enqueued before it, although the host was ahead.
+bool gate::came_too_late(placed const& was, bubble_record const& record) {
+  if (!was.host_ahead.value_or(false) || record.blocks != 0) return false;
+  if (record.starved_blocks != 0 || record.idle_blocks != 0 || record.held_blocks != 0) return false;
+  return was.passed || was.blocks[0] + was.blocks[1] != 0;
 }
 
 /// Learns about a site from a bubble that is over.
@@ -176,6 +178,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
                  .chunks = record.chunks,
                  .handed_back = record.handed_back,
                  .drain = drain_of(record, closed_ns(record)),
+                 .came_late = !length && came_too_late(was, record),
                  .at_open = was.at_open,
                  .inside = was.launches_inside != 0,
                  .host_late = !was.host_ahead.value_or(true)});

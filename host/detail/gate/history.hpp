@@ -56,6 +56,7 @@ struct harvest_seen {
   std::uint64_t chunks = 0;                         // committed
   std::uint64_t handed_back = 0;                    // chunks
   std::optional<std::chrono::nanoseconds> drain{};  // from the first sight of the close until the last block had left
+  bool came_late = false;                           // its workers came after it, or none could come before it was over
   bool at_open = false;                             // its site was known to be better launched at its opening
   bool inside = false;                              // a worker was launched before the host had closed it
   bool host_late = false;                           // the bubble had opened by then
@@ -104,6 +105,7 @@ class history {
   void add(harvest_seen const& seen) noexcept {
     if (seen.length.count() != 0) add_length(seen.length, seen.since_look);
     handed_back_.add(seen.chunks == 0 && seen.handed_back != 0);
+    came_late_.add(seen.came_late);
     if (seen.drain) drain_ += (*seen.drain - drain_) / 8;
     if (seen.at_open) return;
     bool const half_gone =
@@ -218,6 +220,7 @@ class history {
   verdict usual() const noexcept {
     bool const brings_little = limits_.training_worth != 0 && lengths_.mean() < shortest_worth_it();
     if (lengths_.full() && (brings_little || longest() < limits_.min_bubble)) return verdict::too_short;
+    if (came_late_.always()) return verdict::too_short;
     return handed_back_.always() ? verdict::handed_back : verdict::harvest;
   }
 
@@ -225,6 +228,7 @@ class history {
   std::chrono::nanoseconds drain_ = site_limits::usual_drain;  // recent ones weigh more
   lengths lengths_;
   streak handed_back_;
+  streak came_late_;
   streak host_behind_;
   std::uint64_t not_worth_it_ = 0;  // bubbles of a site that is not worth it
   std::uint64_t launched_early_ = 0;

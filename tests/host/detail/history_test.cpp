@@ -270,6 +270,17 @@ TEST(history, a_site_is_worth_it_where_it_brings_so_much_more_than_its_edges_and
   EXPECT_EQ(next(site), verdict::harvest) << "workers leave sooner now";
 }
 
+TEST(history, bubbles_that_workers_come_too_late_for_are_short_and_have_no_usual_length) {
+  history site;
+  add(site, {.working = 0, .came_late = true}, remembered - 1);
+  EXPECT_EQ(next(site), verdict::harvest);
+  add(site, {.working = 0, .came_late = true}, 1);
+  EXPECT_EQ(next(site), verdict::too_short);
+  EXPECT_EQ(site.usual_bubble().min_ns, 0U);
+  add(site, good(), 1);
+  EXPECT_EQ(next(site), verdict::harvest);
+}
+
 TEST(history, a_rare_long_bubble_is_worth_the_short_ones_around_it) {
   history site{{.training_worth = 30}};
   for (int i = 0; i < 4 * remembered; ++i) site.add_length(i % remembered == 3 ? 5ms : 20us);
