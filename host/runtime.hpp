@@ -39,6 +39,7 @@ inline constexpr std::chrono::nanoseconds max_armed_ahead = std::chrono::seconds
 /// The largest allowed `runtime_tuning::min_bubble`.
 inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{1};
 
+/// The default of `runtime_tuning::training_worth` on a CUDA device, and the largest that is allowed.
 inline constexpr double default_training_worth = 30;
 inline constexpr double max_training_worth = 1e6;
 

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -59,6 +61,24 @@ void sleep() { std::this_thread::sleep_for(60ms); }
 TEST_F(host_stalls, get_one_worker_after_another) {
   stall(sleep);  // the first ones at a site are looked at
   EXPECT_TRUE(within_time([&] { return launches_in(sleep) >= 6; }));
+}
+
+TEST_F(host_stalls, on_two_streams_at_once_get_workers_each) {
+  threads_stream other;
+  auto const stalls_of = [&](threads_stream& stream, char const* where) {
+    for (int i = 0; i < 10; ++i) {
+      bubble const idle{*side_, &stream, site{where}};
+      sleep();
+    }
+  };
+  std::thread second{[&] { stalls_of(other, "checkpoint"); }};
+  stalls_of(trainer, "data");
+  second.join();
+  std::map<std::string, std::uint64_t> with_work;
+  await_that([&] {
+    for (bubble_report const& told : side_->take_bubbles()) with_work[told.site] += told.record().blocks != 0 ? 1 : 0;
+    return with_work["data"] >= 3 && with_work["checkpoint"] >= 3;
+  });
 }
 
 TEST_F(host_stalls, have_a_length_also_where_no_worker_saw_the_close) {

@@ -159,8 +159,8 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
   site_state& site = *at.what;
   at.seen = true;
   std::chrono::nanoseconds const length{record.closed_ns > record.opened_ns ? record.closed_ns - record.opened_ns : 0};
-  if (at.skipped) {
-    ++(length < site.past.shortest_worth_it() ? counts_[counted::too_short] : counts_[counted::all_handed_back]);
+  if (at.verdict != history::verdict::harvest) {
+    ++counts_[at.verdict == history::verdict::too_short ? counted::too_short : counted::all_handed_back];
     site.past.add_length(length);
   } else if (record.blocks == 0) {
     site.past.add_length(length);
@@ -192,8 +192,8 @@ void captured_gate::decide() {
     site_here& at = sites_[i];
     if (!std::exchange(at.seen, false)) continue;
     at.what->past.begin_bubble();
-    at.skipped = at.what->past.judge() != history::verdict::harvest;
-    site_words const wanted{at.skipped ? 1U : 0U, at.what->past.rest()};
+    at.verdict = at.what->past.judge();
+    site_words const wanted{at.verdict != history::verdict::harvest ? 1U : 0U, at.what->past.rest()};
     if (is_alike(wanted, words_to_be_[i])) continue;
     words_to_be_[i] = wanted;
     words_changed_ = true;

@@ -115,8 +115,8 @@ class captured_gate {
 
  private:
   struct site_here {
-    std::shared_ptr<site_state> what;  // the dispatcher's
-    bool skipped = false;
+    std::shared_ptr<site_state> what;                      // the dispatcher's
+    history::verdict verdict = history::verdict::harvest;  // else its workers leave at once
     bool seen = true;  // since the last decision; what was known before the capture counts, too
   };
 

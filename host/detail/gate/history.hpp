@@ -83,7 +83,7 @@ struct site_limits {
 };
 
 /// What a site's bubbles were like recently. Decides whether the next one is worth harvesting, when its worker is
-/// launched, and how long a worker launched at open may stay.
+/// launched.
 class history {
  public:
   /// A site that is passed over is measured again one time in this many.

@@ -54,7 +54,7 @@ class open_lease {
 
   /// What became of a bubble by the time of its close.
   struct stay {
-    nanoseconds took{0};   // since the host opened it
+    nanoseconds took{0};   // from when the host went on inside until it came to close it
     nanoseconds used{0};   // the longest lease of workers launched meanwhile; 0: none was
     nanoseconds ended{0};  // … of those whose lease was over; 0: none was
   };
@@ -163,9 +163,9 @@ class open_lease {
   std::uint64_t off_ = 0;    // so many bubbles get no worker before their close
   std::uint64_t fixed_ = 0;  // … get the shortest leases alone
   std::uint64_t pause_ = first_pause;
-  int longer_ = 0;             // bubbles in a row in which the host stayed longer than without workers
-  int closes_soon_ = 0;        // bubbles in a row that were closed soon after a lease
-  int fine_ = 0;               // bubbles since the lease grew in which the host did not wait
+  int longer_ = 0;       // bubbles in which the host stayed longer than without workers, less those in which it did not
+  int closes_soon_ = 0;  // bubbles in a row that were closed soon after a lease
+  int fine_ = 0;         // bubbles since the lease grew in which the host did not wait
   bool was_as_alone_ = false;  // the last bubble: the host stayed no longer than without workers
   bool on_trial_ = false;      // after none: the first longer stay tells
 };

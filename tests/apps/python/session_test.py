@@ -285,6 +285,13 @@ class Durations(fake_torch.WithFakeTorch):
 
 
 class Streams(fake_torch.WithFakeTorch):
+    def test_torch_is_asked_for_cuda_once(self):
+        asked = []
+        self.torch.cuda.is_available = lambda: asked.append(1) or True
+        for _ in range(3):
+            self.assertIs(streams.torch_with_cuda(), self.torch)
+        self.assertEqual(asked, [1])
+
     def test_every_spelling(self):
         speaks = types.SimpleNamespace(__cuda_stream__=lambda: (0, 4711))
         self.assertEqual(streams.pointer_of(speaks), 4711)

@@ -164,6 +164,21 @@ TEST_F(captured_ring, tells_workers_of_its_sites_that_are_too_short) {
   EXPECT_EQ(seen_.site.load()->skip, 1U);
 }
 
+TEST_F(captured_ring, a_longer_bubble_of_a_site_that_is_too_short_counts_as_too_short) {
+  for (std::uint64_t bubbles = 1; bubbles <= 8; ++bubbles) {
+    replayed(bubbles);
+    take();
+  }
+  write();
+  replayed(9);
+  auto const which = gate_->to_read();
+  auto copies = whole(which);
+  copies[0].closed_ns = copies[0].opened_ns + 1'000'000;
+  gate_->take(which, copies.data(), 0, 16, reports_);
+  EXPECT_EQ(count(counted::too_short), 1U);
+  EXPECT_EQ(count(counted::all_handed_back), 0U);
+}
+
 TEST_F(captured_ring, is_over_when_its_graph_and_all_clones_are_gone) {
   EXPECT_FALSE(gate_->is_over());
   auto clone = std::make_unique<threads_graph>(graph_);

@@ -14,14 +14,9 @@ namespace {
 using namespace std::string_literals;
 using test::chunk;
 using test::raw_number;
+using test::small_grey_png;
 using test::with_chunk_after_header;
 using test::with_chunk_after_pixels;
-
-std::string plain() {
-  std::vector<std::uint16_t> numbers;
-  for (std::uint16_t number = 0; number < 6 * 4; ++number) numbers.push_back(static_cast<std::uint16_t>(number * 9));
-  return test::encoded({.width = 6, .height = 4, .type = PNG_COLOR_TYPE_GRAY, .depth = 8, .numbers = numbers});
-}
 
 /// The chunk that says how many pictures and plays there are.
 std::string animation(std::uint32_t pictures) {
@@ -31,13 +26,13 @@ std::string animation(std::uint32_t pictures) {
 
 TEST(animated_png, is_told_and_its_first_picture_taken) {
   test::test_folder const folder;
-  auto const wanted = decode(folder.write("plain.png", plain()));
+  auto const wanted = decode(folder.write("plain.png", small_grey_png()));
   ASSERT_TRUE(wanted.extras.notes.empty());
   raw_number const number{false};
   auto const exif = chunk("eXIf", test::tiff(number, 3, 1, number(3, 2)));
   auto const frame = chunk("fcTL", std::string(26, '\1')) + chunk("fdAT", "\0\0\0\2 not read"s);
   for (std::string const& before : {animation(2), animation(1000), exif + animation(2), animation(2) + exif}) {
-    auto const made = with_chunk_after_pixels(with_chunk_after_header(plain(), before), frame);
+    auto const made = with_chunk_after_pixels(with_chunk_after_header(small_grey_png(), before), frame);
     auto const got = decode(folder.write("any.png", made));
     EXPECT_EQ(got.shape, wanted.shape);
     EXPECT_EQ(got.pixels == wanted.pixels, before.find("eXIf") == before.npos) << "turned by Exif";
@@ -49,7 +44,8 @@ TEST(animated_png, of_one_picture_is_none) {
   test::test_folder const folder;
   for (std::string const& before : {animation(1), animation(0), chunk("acTL", ""), chunk("acTL", "\0\0\0\2"s),
                                     chunk("tEXt", "acTL\0\0\0\2\0\0\0\0"s)})
-    EXPECT_TRUE(decode(folder.write("any.png", with_chunk_after_header(plain(), before))).extras.notes.empty());
+    EXPECT_TRUE(
+        decode(folder.write("any.png", with_chunk_after_header(small_grey_png(), before))).extras.notes.empty());
 }
 
 }  // namespace

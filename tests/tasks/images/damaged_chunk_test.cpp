@@ -14,14 +14,9 @@ namespace {
 
 using namespace std::string_literals;
 using test::chunk;
+using test::small_grey_png;
 using test::with_chunk_after_header;
 using test::with_chunk_after_pixels;
-
-std::string plain() {
-  std::vector<std::uint16_t> numbers;
-  for (std::uint16_t number = 0; number < 6 * 4; ++number) numbers.push_back(static_cast<std::uint16_t>(number * 9));
-  return test::encoded({.width = 6, .height = 4, .type = PNG_COLOR_TYPE_GRAY, .depth = 8, .numbers = numbers});
-}
 
 /// The chunk with another checksum.
 std::string damaged(std::string made) {
@@ -31,20 +26,21 @@ std::string damaged(std::string made) {
 
 TEST(damaged_chunk, that_no_pixel_needs_is_left_out_with_a_note) {
   test::test_folder const folder;
-  auto const wanted = decode(folder.write("plain.png", plain()));
+  auto const wanted = decode(folder.write("plain.png", small_grey_png()));
   std::string const density = "\0\0\x0b\x13\0\0\x0b\x13\1"s;
   for (std::string const& each :
        {chunk("tEXt", "Title\0x"s), chunk("zTXt", "Title\0\0x"s), chunk("iTXt", "Title\0\0\0\0\0x"s),
         chunk("tIME", "\7\xe4\1\1\0\0\0"s), chunk("pHYs", density), chunk("gAMA", "\0\0\xb1\x8f"s)}) {
-    auto const got = decode(folder.write("any.png", with_chunk_after_header(plain(), damaged(each))));
+    auto const got = decode(folder.write("any.png", with_chunk_after_header(small_grey_png(), damaged(each))));
     EXPECT_EQ(got.shape, wanted.shape) << each;
     EXPECT_EQ(got.pixels, wanted.pixels) << each;
     EXPECT_EQ(got.extras.notes, std::vector{image_note::damaged_chunk}) << each;
     EXPECT_EQ(got.extras.density.unit, wanted.extras.density.unit) << each;
-    auto const whole = decode(folder.write("any.png", with_chunk_after_header(plain(), each)));
+    auto const whole = decode(folder.write("any.png", with_chunk_after_header(small_grey_png(), each)));
     EXPECT_TRUE(whole.extras.notes.empty()) << each;
   }
-  auto const last = decode(folder.write("any.png", with_chunk_after_pixels(plain(), damaged(chunk("tEXt", "a\0b"s)))));
+  auto const last =
+      decode(folder.write("any.png", with_chunk_after_pixels(small_grey_png(), damaged(chunk("tEXt", "a\0b"s)))));
   EXPECT_EQ(last.pixels, wanted.pixels);
   EXPECT_EQ(last.extras.notes, std::vector{image_note::damaged_chunk});
 }
@@ -53,15 +49,16 @@ TEST(damaged_chunk, that_pixels_may_need_is_a_failure) {
   test::test_folder const folder;
   test::raw_number const number{false};
   std::string const exif = test::tiff(number, 3, 1, number(6, 2));
-  std::string header = plain();
+  std::string header = small_grey_png();
   header[8 + 25 - 1] = static_cast<char>(header[8 + 25 - 1] ^ 1);
-  std::string pixels = plain();
+  std::string pixels = small_grey_png();
   pixels[pixels.size() - 13] = static_cast<char>(pixels[pixels.size() - 13] ^ 1);
-  for (std::string const& made : {header, pixels, with_chunk_after_header(plain(), damaged(chunk("tRNS", "\0\1"s))),
-                                  with_chunk_after_header(plain(), damaged(chunk("uRNS", "\0\1"s))),
-                                  with_chunk_after_header(plain(), damaged(chunk("iDAT", "x"))),
-                                  with_chunk_after_header(plain(), damaged(chunk("eXIf", exif))),
-                                  with_chunk_after_pixels(plain(), damaged(chunk("eXIf", exif))), damaged(plain())})
+  for (std::string const& made :
+       {header, pixels, with_chunk_after_header(small_grey_png(), damaged(chunk("tRNS", "\0\1"s))),
+        with_chunk_after_header(small_grey_png(), damaged(chunk("uRNS", "\0\1"s))),
+        with_chunk_after_header(small_grey_png(), damaged(chunk("iDAT", "x"))),
+        with_chunk_after_header(small_grey_png(), damaged(chunk("eXIf", exif))),
+        with_chunk_after_pixels(small_grey_png(), damaged(chunk("eXIf", exif))), damaged(small_grey_png())})
     EXPECT_THROW(decode(folder.write("any.png", made)), input_error);
 }
 

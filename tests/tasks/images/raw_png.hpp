@@ -72,6 +72,13 @@ inline std::string encoded(raw_png const& from) {
   return bytes;
 }
 
+/// A whole picture in which each pixel is another.
+inline std::string small_grey_png() {
+  std::vector<std::uint16_t> numbers;
+  for (std::uint16_t number = 0; number < 6 * 4; ++number) numbers.push_back(static_cast<std::uint16_t>(number * 9));
+  return encoded({.width = 6, .height = 4, .type = PNG_COLOR_TYPE_GRAY, .depth = 8, .numbers = numbers});
+}
+
 /// Returns a chunk of a PNG, with its checksum.
 inline std::string chunk(std::string const& type, std::string const& content) {
   auto const number = [](std::uint32_t value) {
