@@ -51,7 +51,7 @@ cannot() {
 # configuration PRESET COMPILER [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done is in
 # build/PRESET.log. The compiler is empty for g++, or a clang++.
 configuration() {
-  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent compilers=() configured built
+  local preset=$1 compiler=$2 log=build/$1.log status=0 tests failures absent names compilers=() configured built
   shift 2
   part "$preset, see $log"
   if [[ -n $compiler ]]; then
@@ -73,15 +73,15 @@ configuration() {
   rm -f "build/$preset.xml"
   "${fixed_addresses[@]}" ctest --preset "$preset" -j "$tests_at_once" "$@" --output-junit "$PWD/build/$preset.xml" >> "$log" 2>&1 ||
     status=$?
-  if ! read -r tests failures absent < <(tests/run/test_results.py "build/$preset.xml"); then
-    tests=0 failures=0 absent=0
+  if ! read -r tests failures absent names < <(tests/run/test_results.py "build/$preset.xml"); then
+    tests=0 failures=0 absent=0 names=
   fi
   if ((status != 0 && failures == 0)); then
     tail -n 60 "$log"
     tests=$((tests + 1)) failures=1 # ctest misses something: an executable that is not there, or any test at all
   fi
   passed=$((passed + tests - failures - absent)) failed=$((failed + failures)) skipped=$((skipped + absent))
-  echo "== $preset: $((tests - failures - absent)) passed, $failures failed, $absent not run; configured in $((configured - part_started)) s," \
+  echo "== $preset: $((tests - failures - absent)) passed, $failures failed${names:+ ($names)}, $absent not run; configured in $((configured - part_started)) s," \
     "built in $((built - configured)) s, tested in $((SECONDS - built)) s"
 }
 

@@ -4,9 +4,9 @@
 
     tests/run/test_results.py JUNIT
 
-Prints the numbers of tests, of failed ones and of those that were not run, in one line. A program of
-gpu_tests.py is as many as its last line says. On standard error: the tests that took longest, then each that
-failed with the end of its output."""
+Prints the numbers of tests, of failed ones and of those that were not run, and the names of those that failed, in one
+line. A program of gpu_tests.py is as many as its last line says. On standard error: the tests that took longest, then
+each that failed with the end of its output."""
 
 import re
 import sys
@@ -34,12 +34,12 @@ def main(path):
     by_time = sorted(tests, key=lambda test: float(test.get("time", 0)), reverse=True)
     slowest = [f"{test.get('name')} {float(test.get('time', 0)):.0f} s" for test in by_time[:SLOWEST]]
     print("slowest: " + ", ".join(slowest), file=sys.stderr)
-    for test in tests:
-        if test.find("failure") is not None:
-            print(f"\nFAILED: {test.get('name')}", file=sys.stderr)
-            output = (test.findtext("system-out") or "").splitlines()
-            print("\n".join("  " + line for line in output[-LINES:]), file=sys.stderr)
-    print(*map(sum, zip((0, 0, 0), *map(counts, tests))))
+    failed = [test for test in tests if test.find("failure") is not None]
+    for test in failed:
+        print(f"\nFAILED: {test.get('name')}", file=sys.stderr)
+        output = (test.findtext("system-out") or "").splitlines()
+        print("\n".join("  " + line for line in output[-LINES:]), file=sys.stderr)
+    print(*map(sum, zip((0, 0, 0), *map(counts, tests))), *(test.get("name") for test in failed))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_results_test.py ROOT: tests/run/test_results.py counts what ctest writes, and programs of many GPU tests."""
+"""test_results_test.py ROOT: tests/run/test_results.py counts what ctest writes, and programs of many GPU tests, and names those
+that failed."""
 
 import pathlib
 import subprocess
@@ -32,7 +33,8 @@ class TestResults(unittest.TestCase):
             subprocess.run(run, capture_output=True, timeout=60, check=False)
             told = [sys.executable, "-B", ROOT / "tests/run/test_results.py", path]
             done = subprocess.run(told, capture_output=True, text=True, timeout=60, check=True)
-        return [int(number) for number in done.stdout.split()], done.stderr
+        words = done.stdout.split()
+        return [int(number) for number in words[:3]], words[3:], done.stderr
 
     def test_each_kind_of_end(self):
         for chosen, expected in (
@@ -49,8 +51,9 @@ class TestResults(unittest.TestCase):
             self.assertEqual((chosen, self.count(chosen)[0]), (chosen, expected))
 
     def test_the_sum_and_the_reasons(self):
-        found, told = self.count(".*")
+        found, failed, told = self.count(".*")
         self.assertEqual(found, [29, 5, 17])
+        self.assertEqual(failed, ["fails", "many_fail", "breaks"])
         self.assertIn("FAILED: fails\n  the reason", told)
         self.assertIn("slowest: ", told)
 

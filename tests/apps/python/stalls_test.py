@@ -216,6 +216,10 @@ class Sessions(Stalls):
 
     def test_a_harvest_gives_them_side_work(self):
         with lull.harvest("compute:items=100000000", executor="threads", bracket_waits=False) as side:
+            end = time.monotonic() + 60
+            while not side.ready(self.stream):  # without a job no bubble is opened
+                self.assertLess(time.monotonic(), end, "no job stood ready")
+                time.sleep(0.001)
             self.assertEqual(list(self.stalls(Loader(20, 0.005, self.stream))), list(range(20)))
             self.assert_opened(side, 21)
             self.assertGreater(side.counts()["launches"], 0)
