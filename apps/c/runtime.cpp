@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <sstream>
+#include <string>
 
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/c/options.hpp>
@@ -236,11 +238,14 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready) {
   });
 }
 
-lull_status lull_step(lull_runtime* runtime, void* stream, std::uint64_t number) {
+lull_status lull_step(lull_runtime* runtime, void* stream, std::uint64_t number, double work) {
   return guarded(__func__, runtime, [&](auto& side) {
+    if (!(work >= 0 && std::isfinite(work)))
+      throw usage_error{"work is " + std::to_string(work) +
+                        ": it must be 0 or more, in tokens or another unit of a step"};
     if (number == LULL_SKIP_STEP) return side->side->skip_step();
     trainer_stream const on{*side, stream};
-    side->side->step(on, number == LULL_NEXT_STEP ? std::nullopt : std::optional{number});
+    side->side->step(on, number == LULL_NEXT_STEP ? std::nullopt : std::optional{number}, work);
   });
 }
 

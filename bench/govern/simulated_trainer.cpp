@@ -59,6 +59,31 @@ constexpr std::array trainers{
                    .later_slowdown = 0.002,
                    .half = 0.007,
                    .later_half = 0.001},
+    trainer_traits{.name = "carried over 2", .carry = 2},
+    trainer_traits{.name = "carried over 5", .carry = 5},
+    trainer_traits{.name = "carried over 10", .carry = 10},
+    trainer_traits{.name = "carried over 30", .carry = 30},
+    trainer_traits{.name = "carried over 30, slight", .slowdown = 0.003, .carry = 30},
+    trainer_traits{.name = "carried over 10, moderate", .slowdown = 0.006, .carry = 10},
+    trainer_traits{.name = "carried over 30, moderate", .slowdown = 0.006, .carry = 30},
+    trainer_traits{.name = "carried over 10, hungry", .slowdown = 0.08, .carry = 10},
+    trainer_traits{.name = "quiet, carried over 10", .noise = 0.003, .carry = 10},
+    trainer_traits{.name = "noisy, carried over 10", .noise = 0.05, .carry = 10},
+    trainer_traits{.name = "work, slight", .slowdown = 0.003, .noise = 0.03, .lengths = 0.3, .says_work = true},
+    trainer_traits{.name = "work, slight, carried over 10",
+                   .slowdown = 0.003,
+                   .noise = 0.03,
+                   .carry = 10,
+                   .lengths = 0.3,
+                   .says_work = true},
+    trainer_traits{.name = "work, usual", .noise = 0.03, .lengths = 0.3, .says_work = true},
+    trainer_traits{.name = "unsaid work, slight", .slowdown = 0.003, .noise = 0.03, .lengths = 0.3},
+    trainer_traits{.name = "checkpoints, slight", .slowdown = 0.003, .checkpoint = 5},
+    trainer_traits{.name = "checkpoints", .checkpoint = 5},
+    trainer_traits{.name = "accumulated, slight", .slowdown = 0.003, .accumulated = 0.5},
+    trainer_traits{.name = "accumulated", .accumulated = 0.5},
+    trainer_traits{.name = "evaluations, slight", .slowdown = 0.003, .evaluation = 0.35},
+    trainer_traits{.name = "evaluations", .evaluation = 0.35},
     trainer_traits{.name = "slight, as supposed", .slowdown = 0.002, .assumed = 0.002},
     trainer_traits{.name = "usual, as supposed", .assumed = 0.02},
     trainer_traits{.name = "devoured, as supposed", .slowdown = 0.5, .assumed = 0.5},
@@ -87,6 +112,13 @@ class step_times {
   /// Of the next step without side work.
   double next_ns() {
     double ns = step_ns * (1 + noise()) * (1 + of_.drift * std::sin(2 * std::numbers::pi * phase()));
+    if (of_.lengths > 0) {
+      work_ = std::exp(of_.lengths * normal_(random_));
+      ns *= of_.fixed + (1 - of_.fixed) * work_;
+    }
+    if (of_.accumulated > 0 && step_ % 8 == 7) ns *= 1 + of_.accumulated;
+    if (of_.evaluation > 0 && step_ % 500 >= 460) ns *= of_.evaluation;
+    if (step_ % 100 == 99) ns += of_.checkpoint * step_ns;
     if (step_ >= steps_ / 3) ns *= 1 + of_.jump;
     if (uniform_(random_) < of_.doubled) ns *= 2;
     if (uniform_(random_) < of_.outliers) ns *= 1.05;
@@ -95,6 +127,8 @@ class step_times {
     ++step_;
     return ns;
   }
+  /// Of the step whose time was returned last, if the governor is told.
+  double work() const { return of_.says_work ? work_ : 0; }
 
  private:
   double phase() const { return static_cast<double>(step_) / static_cast<double>(wave); }
@@ -116,9 +150,14 @@ class step_times {
   std::uint64_t step_ = 0;
   std::uint64_t at_ = 0;
   double last_ = 0;
+  double work_ = 1;
 };
 
 }  // namespace
+
+bool is_constant(trainer_traits const& trainer) {
+  return trainer.later_slowdown < 0 && trainer.other_rank < 0 && trainer.dear == 0;
+}
 
 std::span<trainer_traits const> simulated_trainers() { return trainers; }
 
@@ -130,6 +169,9 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
     for (governor& rank : ranks) rank.assume_slowdown(kind, {trainer.assumed});
   }
   std::vector<double> took_ns;
+  std::vector<double> works;
+  double const kept = trainer.carry > 0 ? std::exp(-1 / trainer.carry) : 0;
+  double heat = 0;  // what a step with side work costs now
   governed_run found;
   double best = 0;
   std::uint64_t harvested = 0;
@@ -148,17 +190,22 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
       found.harvest += runs == side_work::half ? speed_of_half : 1;
     }
     if (longer > 0 && harvested++ < trainer.dear) longer += trainer.dearer;
+    heat = kept * heat + (1 - kept) * longer;
+    longer = heat;
     double const halved = trainer.half >= 0 ? speed_of_half * std::min(1.0, max_slowdown / half) : 0;
     best += std::max(halved, std::min(1.0, max_slowdown / of_all) * static_cast<double>(count));
     found.slowdown += longer;
     if (step >= warm_up) found.slowdown_behind += longer;
     took_ns.push_back(times.next_ns() * (1 + longer));
+    works.push_back(times.work());
     if (step < late) continue;
-    for (governor& rank : ranks) rank.took(step - late, took_ns[step - late]);
+    for (governor& rank : ranks) rank.took(step - late, took_ns[step - late], works[step - late]);
     if (found.known_at != 0) continue;
     auto const now = ranks.front().interval(kind, ranks.front().is_halved(kind));
     if (now && now->high - now->low <= max_slowdown) found.known_at = step;
   }
+  auto const known = ranks.front().interval(kind);
+  found.is_held = known && known->low <= trainer.slowdown && known->high >= trainer.slowdown;
   found.slowdown /= static_cast<double>(steps);
   found.slowdown_behind /= static_cast<double>(steps - warm_up);
   found.harvest /= best;

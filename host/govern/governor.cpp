@@ -15,16 +15,18 @@ constexpr double assumed_chance = 0.5;  // at most, while it is only supposed: i
 constexpr double least_chance = 2e-4;
 constexpr double never = 1e-9;              // where a spell is assumed to cost more than can be paid for
 constexpr double devouring = 0.3;           // excess of two of the first harvested spells that ends the start
-constexpr std::uint64_t learning = 3;       // spells that only set the forecast: a trainer's first steps are slow
 constexpr std::uint64_t before_noise = 60;  // spells until the noise rests more on measurements than on assumptions
 // A kind's first harvested spells count as losses and for nothing else: if they were far costlier than later ones, few
 // spells would ever outweigh them (docs/decisions/governor.md).
 constexpr std::uint64_t warm_up_spells = 4;
 constexpr double max_excess = 2;
-constexpr int max_off_in_a_row = 6;     // spells: after that the trainer's steps have another length
-constexpr double aim = 0.9;             // of the bound: about a tenth stays unseen, in the step after a spell
-constexpr double reserve = 6;           // harvested spells that could be paid for at any time
-constexpr double horizon = 40;          // spells within which a loss is recovered
+constexpr double aim = 0.9;     // of the bound: about a tenth stays unseen, in the step after a spell
+constexpr double reserve = 6;   // harvested spells that could be paid for at any time
+constexpr double horizon = 40;  // spells within which a loss is recovered
+// Spells that share a draw, at most: so many; so small a share of what the bound allows so far, or within so many
+// spells; and so small a share of the spells so far.
+constexpr double max_draw = 64, draw_cost = 0.03, draw_horizon = 160, least_draws = 8;
+constexpr double likely_carried = 2;    // of the bound: what side work may well cost later steps
 constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
 // With half of the blocks, relative to all. Products did 0.62, PageRank 0.67 and streaming 0.69
 // (docs/decisions/governor.md).
@@ -32,9 +34,6 @@ constexpr double speed_of_half = 0.6;
 constexpr double worth_a_change = 1.25;  // a change must do this much more
 constexpr std::uint64_t trial = 64;      // spells of half, as every second one; then, and of the other size, every 16th
 constexpr std::uint64_t try_every = 16, try_often = 4;
-constexpr double withheld_weight = 0.2, harvested_weight = 0.06;  // of the last spell in the forecast
-constexpr double spread_weight = 0.05;
-constexpr double least_spread = 1e-4;
 // A cumulative sum of surprises tells a rise (Page, Biometrika 41, 1954).
 constexpr double expected_surprise = 0.75, startling = 3.5;  // units: spreads, or what the bound has room for
 constexpr double room_a_unit = 0.6;                          // … of the room that is left
@@ -69,13 +68,54 @@ side_work governor::decide(std::uint64_t step, std::uint64_t kind, bool may_halv
   std::uint64_t const number = step / options_.steps_a_spell;
   if (!open_.empty() && number < open_.back().number) open_.clear();  // the trainer counts from the start again
   if (open_.empty() || open_.back().number != number) {
-    bool const half = may_halve && runs_half(number, kind);
-    double const chance = this->chance(kind, half);
+    draw_for(number, kind, may_halve);
     if (open_.size() == max_open) open_.pop_front();
-    open_.push_back({number, kind, chance, draw(options_.draw_seed, number) < chance, half, may_halve});
+    open_.push_back(drawn_);
   }
   spell const& now = open_.back();
   return !now.is_harvested ? side_work::none : now.is_half ? side_work::half : side_work::all;
+}
+
+/// Sets `drawn_`. Side work that has become suspicious ends the draw that lets it run.
+void governor::draw_for(std::uint64_t number, std::uint64_t kind, bool may_halve) {
+  bool const is_next = number > drawn_.number && number < draw_ends_;
+  appetite const* const found = find(kind);
+  bool const is_suspicious = drawn_.is_harvested && found != nullptr && found->of(drawn_.is_half).wary != 0;
+  if (is_next && kind == drawn_.kind && may_halve == drawn_.may_halve && !is_suspicious) {
+    drawn_.number = number;
+    drawn_.is_new_draw = false;
+    return;
+  }
+  std::uint64_t const spells = spells_a_draw(kind, may_halve);
+  std::uint64_t const from = number / spells * spells;  // the same for ranks whose draws are as long
+  draw_ends_ = from + spells;
+  bool const half = may_halve && runs_half(number / spells, kind);
+  double const chance = this->chance(kind, half);
+  drawn_ = {.number = number,
+            .kind = kind,
+            .chance = chance,
+            .is_harvested = draw(options_.draw_seed, from) < chance,
+            .is_half = half,
+            .may_halve = may_halve,
+            .is_new_draw = true};
+}
+
+/// Returns a power of two: draws of ranks begin together.
+std::uint64_t governor::spells_a_draw(std::uint64_t kind, bool may_halve) const {
+  appetite const* const found = find(kind);
+  if (found == nullptr) return 1;
+  double const ended = static_cast<double>(ended_);
+  double most = std::min(max_draw, ended / least_draws);
+  for (of_size const* const size : {&found->all, &found->half}) {
+    if (size == &found->half && (!may_halve || !size->estimate.interval())) continue;
+    auto const known = size->estimate.interval();
+    if (!known || size->wary != 0) return 1;
+    double const slowdown = std::max((known->estimate + known->high) / 2, 1e-9);
+    most = std::min(most, options_.max_slowdown / slowdown * std::min(draw_cost * ended, draw_horizon));
+  }
+  std::uint64_t spells = 1;
+  while (2 * static_cast<double>(spells) <= most) spells *= 2;
+  return spells;
 }
 
 std::optional<slowdown_interval> governor::interval(std::uint64_t kind, bool half) const {
@@ -88,15 +128,15 @@ bool governor::is_halved(std::uint64_t kind) const noexcept {
   return found != nullptr && found->is_halved;
 }
 
-/// Ranks try the other size in the same spells, because side work on one rank slows the others.
-bool governor::runs_half(std::uint64_t number, std::uint64_t kind) const noexcept {
+/// Ranks try the other size in the same draws, because side work on one rank slows the others.
+bool governor::runs_half(std::uint64_t draw, std::uint64_t kind) const noexcept {
   appetite const* const found = find(kind);
   if (found == nullptr || !half_may_be_worth_it(*found)) return false;
-  if (found->half.estimate.spells() < trial) return number % 2 == 0;
+  if (found->half.estimate.spells() < trial) return draw % 2 == 0;
   // A half that may always run cannot improve, and all blocks may have become as cheap.
   auto const known = found->half.estimate.interval();
   bool const has_room = found->is_halved && known && share_within_bound(known->estimate) == share_within_bound(0);
-  return found->is_halved != (number % (has_room ? try_often : try_every) == 0);
+  return found->is_halved != (draw % (has_room ? try_often : try_every) == 0);
 }
 
 /// Returns whether half could do more than all if it cost nothing.
@@ -105,7 +145,7 @@ bool governor::half_may_be_worth_it(appetite const& of) const noexcept {
   return known && speed_of_half * share_within_bound(0) > worth_a_change * share_within_bound(known->low);
 }
 
-void governor::took(std::uint64_t step, double ns) {
+void governor::took(std::uint64_t step, double ns, double work) {
   std::uint64_t const number = step / options_.steps_a_spell;
   if (open_.empty() || number > open_.back().number || !(ns >= 1 && ns <= 1e15)) return;
   while (!open_.empty() && open_.front().number < number) {
@@ -114,22 +154,30 @@ void governor::took(std::uint64_t step, double ns) {
     if (before.steps != 0) end(before);
   }
   if (open_.empty() || open_.front().number != number) return;
-  ++open_.front().steps;
-  open_.front().sum_ns += ns;
-  if (open_.front().steps != options_.steps_a_spell) return;
-  spell const whole = open_.front();
+  spell& its = open_.front();
+  ++its.steps;
+  its.sum_ns += ns;
+  if (work > 0 && std::isfinite(work)) {
+    ++its.works;
+    its.sum_work += work;
+  }
+  if (its.steps != options_.steps_a_spell) return;
+  spell const whole = its;
   open_.pop_front();
   end(whole);
 }
 
 std::optional<double> governor::noise() const {
   if (ended_ < before_noise) return std::nullopt;
-  return spread_ * std::sqrt(static_cast<double>(options_.steps_a_spell));
+  return forecast_.spread() * std::sqrt(static_cast<double>(options_.steps_a_spell));
 }
 
 std::uint64_t governor::steps_to_know(std::uint64_t kind, bool half) const {
   if (ended_ < before_noise) return 0;
-  double const spells = slowdown_estimate::spells_to_know(options_.max_slowdown / 2, chance(kind, half), spread_);
+  appetite const* const found = find(kind);
+  slowdown_estimate const unknown{options_.steps_a_spell, likely_carried * options_.max_slowdown};
+  slowdown_estimate const& of = found != nullptr ? found->of(half).estimate : unknown;
+  double const spells = of.spells_to_know(options_.max_slowdown / 2, chance(kind, half), forecast_.spread());
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
 }
 
@@ -141,13 +189,6 @@ void governor::assume_slowdown(std::uint64_t kind, assumed_slowdown what) {
 bool governor::has_idea_of(std::uint64_t kind) const {
   auto const assumed = assumed_.find(kind);
   return (assumed != assumed_.end() && !assumed->second.is_at_least) || interval(kind);
-}
-
-/// Uses the first spells for the forecast; returns true while it does.
-bool governor::learn_usual(double step_ns) {
-  if (ended_++ >= learning) return false;
-  usual_ns_ = ended_ == 1 ? step_ns : std::min(usual_ns_, step_ns);
-  return true;
 }
 
 governor::appetite const* governor::find(std::uint64_t kind) const noexcept {
@@ -167,8 +208,8 @@ governor::appetite& governor::of_kind(std::uint64_t kind) {
     forgotten_ += appetites_.front().loss();
     appetites_.pop_front();
   }
-  appetites_.emplace_back().kind = kind;
-  return appetites_.back();
+  slowdown_estimate const unknown{options_.steps_a_spell, likely_carried * options_.max_slowdown};
+  return appetites_.emplace_back(appetite{.kind = kind, .all = {.estimate = unknown}, .half = {.estimate = unknown}});
 }
 
 void governor::harvested_spells::add(double more) noexcept {
@@ -188,33 +229,64 @@ double governor::loss() const noexcept {
 }
 
 void governor::end(spell const& of) {
-  double const step_ns = of.sum_ns / of.steps;
-  if (learn_usual(step_ns)) return;
+  step_forecast::spell const took{.step_ns = of.sum_ns / of.steps, .work = of.works == 0 ? 0 : of.sum_work / of.works};
+  ++ended_;
+  if (forecast_.learns(took)) return;
   appetite& its_kind = of_kind(of.kind);
   of_size& its = of.is_half ? its_kind.half : its_kind.all;
-  auto const known = its.estimate.interval();
-  double const slowdown = known && of.is_harvested ? std::max(known->estimate, 0.0) : 0;
-  double const excess = std::min(step_ns / usual_ns_ - 1, max_excess);
-  if (its_kind.warm_up.count < warm_up_spells) {
-    if (of.is_harvested) its_kind.warm_up.add(excess);
-    forecast(step_ns, of.is_harvested, 0);
-    return;
-  }
-  its.estimate.add(of.chance, of.is_harvested, excess);
-  if (of.is_harvested && !known) its.first.add(excess);
-  if (its.wary != 0) --its.wary;
-  if (of.is_harvested) {
-    // What the bound allows is no surprise: a small rise, or outliers of that size.
-    double const unit = std::max(spread_, room_a_unit * (options_.max_slowdown - slowdown));
-    double const surprise = std::clamp((excess - slowdown) / unit, -4.0, 6.0);
-    its.surprise = std::max(0.0, its.surprise + surprise - expected_surprise);
-    if (its.surprise > startling) {
-      its.wary = wary_spells;
-      its.surprise = 0;
+  bool const counts = its_kind.warm_up.count >= warm_up_spells;
+  double expected = 0;
+  double own = 0;
+  double in_forecast = 0;
+  for (appetite& kind : appetites_) {
+    for (of_size* const size : {&kind.all, &kind.half}) {
+      in_forecast += size->estimate.in_forecast();
+      bool const is_this = size == &its;
+      size->estimate.begin({.chance = is_this && counts ? of.chance : 0,
+                            .is_harvested = is_this && of.is_harvested,
+                            .is_new = of.is_new_draw || !is_this});
+      expected += size->estimate.expected();
+      own += is_this ? size->estimate.expected() : 0;
     }
   }
-  forecast(step_ns, of.is_harvested, slowdown);
-  if (of.may_halve) choose_size(its_kind);
+  double const deviation = forecast_.deviation(took);
+  double const excess = std::min(std::expm1(deviation + in_forecast), max_excess);  // over a step without side work
+  if (counts) {
+    if (of.is_harvested && !its.estimate.interval()) its.first.add(excess);
+    bool const is_outlier = !its.estimate.add(deviation - (expected - own), forecast_.spread());
+    if (its.wary != 0) --its.wary;
+    if (of.is_harvested) watch(its, deviation - expected);
+    if (of.is_harvested && !is_outlier) {
+      if (deviation - expected > unit_of_surprise(its)) {
+        its.surprising.add(excess);
+      } else {
+        its.surprising = {};
+      }
+    }
+    if (of.may_halve) choose_size(its_kind);
+  } else if (of.is_harvested) {
+    its_kind.warm_up.add(excess);
+  }
+  double const weight = forecast_.follow(took, deviation, deviation - expected);
+  for (appetite& kind : appetites_) {
+    for (of_size* const size : {&kind.all, &kind.half}) size->estimate.follow(weight);
+  }
+}
+
+/// Becomes wary where harvested spells take longer than expected.
+void governor::watch(of_size& its, double unexplained) {
+  double const units = unexplained / unit_of_surprise(its);
+  its.surprise = std::max(0.0, its.surprise + std::clamp(units, -4.0, 6.0) - expected_surprise);
+  if (its.surprise <= startling) return;
+  its.wary = wary_spells;
+  its.surprise = 0;
+}
+
+/// What the bound allows is no surprise: a small rise, or outliers of that size.
+double governor::unit_of_surprise(of_size const& of) const {
+  auto const known = of.estimate.interval();
+  double const slowdown = known ? std::max(known->estimate, 0.0) : 0;
+  return std::max(forecast_.spread(), room_a_unit * (options_.max_slowdown - slowdown));
 }
 
 /// Returns the share of spells that the bound allows, by the estimated slowdown without its uncertainty.
@@ -231,29 +303,10 @@ void governor::choose_size(appetite& of) const noexcept {
   of.is_halved = done_by_half > (of.is_halved ? 1 : worth_a_change) * done;
 }
 
-/// Adapts the forecast slowly: a single step that takes twice as long hardly changes it.
-void governor::forecast(double step_ns, bool is_harvested, double slowdown) {
-  double const off = step_ns / (1 + slowdown) / usual_ns_ - 1;
-  if (std::abs(off) <= 3 * spread_) {
-    off_in_a_row_ = 0;
-  } else {
-    bool const goes_on = (off > 0) == (off_in_a_row_ > 0);
-    off_in_a_row_ = (goes_on ? off_in_a_row_ : 0) + (off > 0 ? 1 : -1);
-  }
-  if (std::abs(off_in_a_row_) == max_off_in_a_row) {
-    usual_ns_ *= 1 + off;
-    off_in_a_row_ = 0;
-    return;
-  }
-  usual_ns_ *= 1 + (is_harvested ? harvested_weight : withheld_weight) * std::clamp(off, -3 * spread_, 3 * spread_);
-  // 1.25 standard deviations are one mean deviation of a normal distribution.
-  spread_ += spread_weight * (1.25 * std::min(std::abs(off), 4 * spread_) - spread_);
-  spread_ = std::max(spread_, least_spread);
-}
-
 double governor::chance(std::uint64_t kind, bool half) const {
   if (open_.size() == max_open) return least_chance;  // until lengths come in again
-  static appetite const unknown;
+  static slowdown_estimate const nothing{1, 1};
+  static appetite const unknown{.all = {.estimate = nothing}, .half = {.estimate = nothing}};
   appetite const* const found = find(kind);
   appetite const& its_kind = found != nullptr ? *found : unknown;
   of_size const& of = its_kind.of(half);
@@ -266,7 +319,7 @@ double governor::chance(std::uint64_t kind, bool half) const {
     return std::max(affordable(of, mean, mean), least_chance);
   }
   if (auto const idea = assumed(kind, half)) {
-    double const seen = of.first.count >= 2 ? of.first.mean() - spread_ : 0;  // at least
+    double const seen = of.first.count >= 2 ? of.first.mean() - forecast_.spread() : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
     double const most = idea->is_at_least ? first_chance : assumed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);
@@ -286,6 +339,10 @@ std::optional<governor::assumed_slowdown> governor::assumed(std::uint64_t kind, 
 
 /// Returns what the bound allows if side work costs this much of a step.
 double governor::affordable(of_size const& of, double slowdown, double high) const {
+  if (of.surprising.count >= 2) {
+    slowdown = std::max(slowdown, of.surprising.mean() - forecast_.spread());
+    high = std::max(high, slowdown);
+  }
   double const bound = options_.max_slowdown;
   double const spare = bound * static_cast<double>(ended_) - loss() - reserve * slowdown;
   double const allowed = std::clamp(bound + spare / horizon, 0.0, aim * bound);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include <lull/host/govern/slowdown_estimate.hpp>
+#include <lull/host/govern/step_forecast.hpp>
 
 namespace lull {
 
@@ -21,8 +22,7 @@ struct governor_options {
   double max_slowdown = 0.005;
   /// A number that all ranks of a trainer share; each trainer needs its own.
   std::uint64_t draw_seed = 0;
-  /// Steps in a row that are harvested or not, at least 1. What a spell costs the step after it is not measured; longer
-  /// spells make that share smaller. But a long spell may cost more than the bound allows.
+  /// Steps in a row that are harvested or not, at least 1. A long spell may cost more than the bound allows.
   std::uint32_t steps_a_spell = 4;
   /// The least share of spells in which no rank harvests, above 0 and at most a half. Near the bound up to 0.12.
   double min_withheld = 0.02;
@@ -38,7 +38,8 @@ struct governor_options {
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
 /// and number alone. So ranks with the same chance withhold side work in the same steps, whenever they started.
 /// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
-/// less what recovers losses.
+/// less what recovers losses. What side work costs steps after its own is seen best where many spells in a row share a
+/// draw. The more is known and the less a spell costs, the more of them do, up to 64.
 ///
 /// Each kind of side work has its own interval and chance, so a costly kind gives way and a cheap one does not. Losses
 /// of all kinds are recovered together, and a new kind waits for that. A spell that takes more than three times as long
@@ -61,8 +62,9 @@ class governor {
   bool is_halved(std::uint64_t kind) const noexcept;
   /// Adds the length of a step that was asked for. Call in order, at most 64 spells late. Side work hardly runs while
   /// lengths of the last 64 spells are missing. A step without a length is not counted. Ignores times outside 1 ns to
-  /// 1e15 ns, and steps that were not asked for.
-  void took(std::uint64_t step, double ns);
+  /// 1e15 ns, and steps that were not asked for. `work`: of the step, in any unit that its length grows with, such as
+  /// tokens; 0: not known. Steps of different work are then compared by what each is expected to take.
+  void took(std::uint64_t step, double ns, double work = 0);
 
   /// The assumed slowdown of a kind of side work, for example from a profile. It decides how carefully the kind starts,
   /// until its slowdown is measured.
@@ -95,8 +97,11 @@ class governor {
     bool is_harvested;
     bool is_half;
     bool may_halve;
+    bool is_new_draw;
     std::uint32_t steps = 0;
     double sum_ns = 0;
+    std::uint32_t works = 0;  // steps whose work is known
+    double sum_work = 0;
   };
 
   struct harvested_spells {
@@ -109,18 +114,19 @@ class governor {
   };
   /// What is known of side work of one kind and size.
   struct of_size {
-    slowdown_estimate estimate{};
-    double surprise = 0;     // how much longer recent harvested spells were than expected, in units of their own
-    std::uint32_t wary = 0;  // spells for which it withholds more
-    harvested_spells first;  // after the warm-up, while there is no interval
+    slowdown_estimate estimate;
+    double surprise = 0;            // how much longer recent harvested spells were than expected, in units of their own
+    std::uint32_t wary = 0;         // spells for which it withholds more
+    harvested_spells surprising{};  // the latest ones in a row that took longer than expected
+    harvested_spells first{};       // after the warm-up, while there is no interval
 
     double loss() const noexcept;
   };
   struct appetite {
     std::uint64_t kind = 0;
-    of_size all{};
-    of_size half{};
-    harvested_spells warm_up;  // count only as losses
+    of_size all;
+    of_size half;
+    harvested_spells warm_up{};  // count only as losses
     bool is_halved = false;
 
     of_size const& of(bool halved) const noexcept { return halved ? half : all; }
@@ -130,9 +136,11 @@ class governor {
   void end(spell const& of);
   appetite& of_kind(std::uint64_t kind);
   appetite const* find(std::uint64_t kind) const noexcept;
-  bool learn_usual(double step_ns);
-  void forecast(double step_ns, bool is_harvested, double slowdown);
-  bool runs_half(std::uint64_t number, std::uint64_t kind) const noexcept;
+  void draw_for(std::uint64_t number, std::uint64_t kind, bool may_halve);
+  std::uint64_t spells_a_draw(std::uint64_t kind, bool may_halve) const;
+  void watch(of_size& its, double unexplained);
+  double unit_of_surprise(of_size const& of) const;
+  bool runs_half(std::uint64_t draw, std::uint64_t kind) const noexcept;
   bool half_may_be_worth_it(appetite const& of) const noexcept;
   void choose_size(appetite& of) const noexcept;
   double share_within_bound(double slowdown) const noexcept;
@@ -145,11 +153,11 @@ class governor {
   governor_options options_;
   std::list<appetite> appetites_;  // the kind that last ended a spell is the last
   std::deque<spell> open_;
+  spell drawn_{};                                      // the last spell that a draw decided
+  std::uint64_t draw_ends_ = 0;                        // before this spell
   std::map<std::uint64_t, assumed_slowdown> assumed_;  // of a kind
   double forgotten_ = 0;                               // losses of kinds that are no longer told apart
-  double usual_ns_ = 0;                                // of a step without side work, as forecast
-  double spread_ = 0.02;                               // of spells around the forecast, as a share
-  int off_in_a_row_ = 0;                               // spells that were far above the forecast; below 0: below it
+  step_forecast forecast_;
   std::uint64_t ended_ = 0;
 };
 

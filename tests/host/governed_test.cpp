@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -356,6 +357,43 @@ TEST_F(governed, a_runtime_may_end_before_its_stream_comes_to_a_mark) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);  // it does not wait for the stream
   stands.let_go();
   trainer.synchronize();
+}
+
+/// What is not foretold of a step's length is far less if its work is said.
+TEST_F(governed, steps_are_compared_by_their_work) {
+  auto const noise = [&](bool says_work) {
+    auto const side = make(bounded(0.005));
+    for (std::uint64_t step = 0; step < 300; ++step) {
+      int const work = step % 3 == 0 ? 4 : 1;
+      side->step(&trainer, {}, says_work ? work : 0);
+      trainer.enqueue([work] { std::this_thread::sleep_for(work * 500us); });
+      if (step % 50 == 0) trainer.synchronize();  // lengths of so many steps are kept
+    }
+    side->step(&trainer);
+    trainer.synchronize();
+    await_that([&] { return side->steps().report().noise.has_value(); });
+    return *side->steps().report().noise;
+  };
+  EXPECT_LT(noise(true), noise(false) / 2);
+}
+
+TEST_F(governed, says_what_to_do_where_the_slowdown_will_not_be_known_for_long) {
+  auto const side = make(bounded(0.005));
+  job const task = submit(*side, "a");
+  await(task, job_state::placed);
+  std::mt19937_64 random{1};
+  for (std::uint64_t step = 0; step < 300; ++step) {
+    side->step(&trainer);
+    trainer.enqueue([us = 500 + random() % 2'000] { std::this_thread::sleep_for(std::chrono::microseconds{us}); });
+    if (step % 50 == 0) trainer.synchronize();
+  }
+  trainer.synchronize();
+  auto const is_said = [&] {
+    auto const said = log();
+    return std::count_if(said.begin(), said.end(), [](auto& line) { return line.find("varies by") != line.npos; });
+  };
+  await_that([&] { return is_said() == 1; });
+  EXPECT_FALSE(within_time([&] { return is_said() > 1; }, 50ms));
 }
 
 }  // namespace

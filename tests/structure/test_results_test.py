@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_results_test.py ROOT: tests/run/test_results.py counts what ctest writes, and programs of many GPU tests, and names those
-that failed."""
+"""test_results_test.py ROOT: tests/run/test_results.py counts what ctest writes, and programs of many GPU tests. It
+names those that failed."""
 
 import pathlib
 import subprocess

@@ -271,15 +271,15 @@ class Runtime(Made):
         """Whether a job stands ready for a bubble on this stream, an integer."""
         return bool(self._given(ctypes.c_int, self._library.lull_ready, stream).value)
 
-    def step(self, stream: int, number: int | None = None) -> None:
+    def step(self, stream: int, number: int | None = None, work: float = 0) -> None:
         """Marks where a training step ends and the next begins, on the stream that trains, an integer."""
         if number is not None and not 0 <= number < binding.SKIP_STEP:
             raise ArgumentError(f"number is {number}: it must be at least 0 and below 2**64 - 2")
-        self._do(self._library.lull_step, stream, binding.NEXT_STEP if number is None else number)
+        self._do(self._library.lull_step, stream, binding.NEXT_STEP if number is None else number, work)
 
     def skip_step(self) -> None:
         """The time until the next step is not counted."""
-        self._do(self._library.lull_step, None, binding.SKIP_STEP)
+        self._do(self._library.lull_step, None, binding.SKIP_STEP, 0)
 
     def bound_slowdown(self, max_slowdown: float) -> None:
         """Changes the bound; 0: none."""

@@ -72,15 +72,19 @@ class Session:
         withheld, and what it costs; empty when off. host/lull.h says what each value means."""
         return {} if self._runtime is None else self._runtime.steps()
 
-    def step(self, stream: object = None, number: int | None = None) -> None:
+    def step(self, stream: object = None, number: int | None = None, work: float = 0) -> None:
         """Marks where a training step ends and the next begins, on the stream that trains. From now on steps of
         optimizers mark none. Does nothing when off. `number`: of the step that begins, the same for all ranks; None:
-        the last one's plus 1, from 0. A rank that starts later than others, or again, has to say where they are."""
+        the last one's plus 1, from 0. A rank that starts later than others, or again, has to say where they are.
+
+        `work`: of the step that begins, in any unit that its length grows with, such as tokens of its batch; 0: not
+        said. With a bound, steps of different work are then compared by what each is expected to take: where lengths
+        vary by tenths, hardly anything is known without."""
         self._marks_steps = True
         if self._waits is not None:
             self._waits.marks_steps = False
         if self._runtime is not None:
-            self._runtime.step(pointer_of(stream), number)
+            self._runtime.step(pointer_of(stream), number, work)
 
     def skip_step(self) -> None:
         """The step under way is not like others: the time until the next one is not counted, and with a bound there is

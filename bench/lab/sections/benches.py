@@ -107,11 +107,28 @@ def instants(build):
     return [{"task": task, **at_instants(build, task, 200, "--instants", "500")} for task in INSTANTS]
 
 
-@section("governor", None, needs="an idle machine", seconds=27)
+@section("governor", None, needs="an idle machine", seconds=40)
 def governor(build):
     """Whether simulated trainers keep a bound on slowdown: an outcome, which has no noise."""
-    command = of_bench(build, "governed_trainers")
-    found = read_json(shell(command, 200))
+    return governed(build)
+
+
+@section("governor_carried", None, needs="an idle machine", seconds=80)
+def governor_carried(build):
+    """Ten thousand long runs of simulated trainers whose side work costs later steps too, or whose steps are not
+    alike."""
+    return governed(
+        build,
+        "--bounds=0.005",
+        "--steps=20000",
+        "--seeds=500",
+        "--trainers=carried,work,checkpoints,accumulated,evaluations",
+    )
+
+
+def governed(build, *options):
+    command = of_bench(build, ["governed_trainers", *options])
+    found = read_json(shell(command, 400))
     rows = [{"trainer": "all", **once(command, without(["rows"], found))}]
     named = ("trainer", "steps", "bound_percent")
     return rows + [

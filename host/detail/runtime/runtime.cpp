@@ -16,7 +16,9 @@ runtime::~runtime() {
 }
 
 job runtime::submit(job_description description) { return state_->submit(std::move(description)); }
-void runtime::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept { state_->step(stream, number); }
+void runtime::step(stream_handle stream, std::optional<std::uint64_t> number, double work) noexcept {
+  state_->step(stream, number, work);
+}
 void runtime::skip_step() noexcept { return state_->in_child() ? void() : state_->steps().skip(); }
 open_result runtime::open(stream_handle stream, site where) noexcept { return state_->open(stream, where); }
 void runtime::close(bubble_id id, stream_handle stream) noexcept { state_->close(id, stream); }

@@ -148,12 +148,12 @@ void runtime_state::close(bubble_id id, stream_handle stream) noexcept {
   });
 }
 
-void runtime_state::step(stream_handle stream, std::optional<std::uint64_t> number) noexcept {
+void runtime_state::step(stream_handle stream, std::optional<std::uint64_t> number, double work) noexcept {
   if (in_child() || mode_ == runtime_mode::off) return;
   guarded([&] {
     device_guard const here{*executor_};
     if (executor_->look_at(stream, here.from()).is != stream_found::plain) return;
-    steps_.next(stream, number);
+    steps_.next(stream, number, work);
     bool const withholds = !steps_.may_harvest();
     if (graphs_withhold_.exchange(withholds) != withholds)
       executor_->write_word(stream, captured_->withheld(), withholds ? 1 : 0);

@@ -40,7 +40,7 @@ class runtime_state {
   job submit(job_description description);
   open_result open(stream_handle stream, site where) noexcept;
   void close(bubble_id id, stream_handle stream) noexcept;
-  void step(stream_handle stream, std::optional<std::uint64_t> number) noexcept;
+  void step(stream_handle stream, std::optional<std::uint64_t> number, double work) noexcept;
   trainer_steps& steps() noexcept { return steps_; }
 
   bool ready(stream_handle stream);

@@ -2,13 +2,21 @@
 #include <lull/host/detail/runtime/trainer_steps.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 
 #include <lull/host/error.hpp>
 
 namespace lull::detail {
+
+namespace {
+
+constexpr std::uint64_t many_steps = 50'000;  // to know a slowdown
+
+}  // namespace
 
 trainer_steps::trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
                              log_function const& log)
@@ -45,12 +53,13 @@ void trainer_steps::bound(double max_slowdown) {
     for (auto const& [kind, slowdown] : assumed_) governor_->assume_slowdown(kind, {slowdown});
   }
   report_ = {.max_slowdown = max_slowdown};
+  has_advised_ = false;
   ++series_;
   may_run_ = governor_ ? side_work::none : side_work::all;
   looks_for_steps_ = governor_ && marked_ == found_;
 }
 
-void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number) {
+void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number, double work) {
   std::lock_guard const marks{marks_};
   std::unique_lock lock{mutex_};
   if (looks_for_steps_.exchange(false) && found_ != 0) {  // now count as other ranks do
@@ -58,7 +67,7 @@ void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> numb
     ++series_;
   }
   if (number && *number < number_) ++series_;  // the trainer went back to a checkpoint
-  begin(stream, number.value_or(number_), lock);
+  begin(stream, number.value_or(number_), work, lock);
 }
 
 side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
@@ -69,7 +78,7 @@ side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, 
     std::unique_lock lock{mutex_};
     if (looks_for_steps_ && finder_.begins(stream_id, site)) {
       is_first = found_++ == 0;
-      begin(stream, number_, lock);
+      begin(stream, number_, 0, lock);
     }
   }
   if (is_first && log_) {
@@ -81,7 +90,7 @@ side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, 
 
 /// Call under both locks. The moment is enqueued without the second, and counted only then, because the host may wait
 /// long at a full queue.
-void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock) {
+void trainer_steps::begin(stream_handle stream, std::uint64_t number, double work, std::unique_lock<std::mutex>& lock) {
   std::uint64_t const at = marked_++;
   ++report_.begun;
   number_ = number + 1;
@@ -96,6 +105,7 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, std::uniqu
   now.at = at;
   now.series = series_;
   now.number = number;
+  now.work = work;
   now.is_skipped = false;
   if (!now.when) now.when = executor_.make_moment();  // waits for nothing
   lock.unlock();
@@ -124,6 +134,25 @@ void trainer_steps::collect(placed_kinds placed, bool may_halve) {
   }
   while (read_next()) {
   }
+  std::string const said = advice();
+  if (!said.empty() && log_) log_(said);
+}
+
+/// Returns what to do where the cost of side work will not be known for long; once.
+std::string trainer_steps::advice() {
+  std::lock_guard const lock{mutex_};
+  if (!governor_ || has_advised_ || !governor_->noise() || last_kind_ == 0) return {};
+  has_advised_ = true;
+  std::uint64_t const needed = governor_->steps_to_know(last_kind_, is_halved(last_kind_));
+  if (needed <= many_steps) return {};
+  std::array<char, 512> text{};
+  std::snprintf(text.data(), text.size(),
+                "the length of a step varies by %.1f %%, so it takes about %.2g steps to know to half of max_slowdown "
+                "what side work costs, and until then it runs in few of them; if lengths follow the batch, mark steps "
+                "with their work; else a larger bound is known sooner, and without a bound a training_worth of 100 and "
+                "half of the SMs keep the cost low",
+                100 * *governor_->noise(), static_cast<double>(needed));
+  return text.data();
 }
 
 /// Assumes the larger slowdown of two names that run together. If nothing is assumed of one of them, that is a lower
@@ -155,7 +184,7 @@ bool trainer_steps::read_next() {
   if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;
   ++report_.timed;
   report_.total += *took;
-  if (governor_) governor_->took(from.number, static_cast<double>(took->count()));
+  if (governor_) governor_->took(from.number, static_cast<double>(took->count()), from.work);
   return true;
 }
 

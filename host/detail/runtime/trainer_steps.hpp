@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <lull/host/detail/job/job_core.hpp>
@@ -42,8 +43,8 @@ class trainer_steps {
   static constexpr std::size_t max_assumed = 64;
 
   /// Begins the next step where the stream is now; the one before ends there. Only enqueues; the first calls allocate.
-  /// `number`: without it, the last one's plus 1.
-  void next(stream_handle stream, std::optional<std::uint64_t> number = {});
+  /// `number`: without it, the last one's plus 1. `work`: of the next step; 0: not known.
+  void next(stream_handle stream, std::optional<std::uint64_t> number = {}, double work = 0);
   /// Ignores the current step. Under a bound no further side work begins in it.
   void skip();
   /// Returns what may run in a bubble that is about to open. If the program marks no steps, a step may begin.
@@ -69,17 +70,19 @@ class trainer_steps {
   step_report report() const;
 
  private:
-  void begin(stream_handle stream, std::uint64_t number, std::unique_lock<std::mutex>& lock);
+  void begin(stream_handle stream, std::uint64_t number, double work, std::unique_lock<std::mutex>& lock);
   step_report now() const;
   bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
   bool read_next();
   void assume_together(placed_kinds of);
+  std::string advice();
 
   static constexpr std::size_t kept = 256;  // unread moments
   struct beginning {
     std::uint64_t at = 0;      // among all marked steps
     std::uint64_t series = 0;  // its series when it was marked
     std::uint64_t number = 0;
+    double work = 0;
     bool is_skipped = false;
     std::unique_ptr<stream_moment> when;
   };
@@ -107,6 +110,7 @@ class trainer_steps {
   std::uint64_t count_ = 0;             // of noted moments
   std::uint64_t read_ = 0;              // of those whose steps' lengths were read
   step_report report_;                  // since the bound was set
+  bool has_advised_ = false;            // since the bound was set
   std::optional<step_report> bounded_;  // of the time before the bound was taken away
 };
 

@@ -153,9 +153,9 @@ static void refuses(lull_runtime* side, lull_job* job, lull_threads_stream* stre
   CHECK_FAILS(lull_open(side, stream, "site", &bubble), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_close(side, 1, stream), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_ready(side, stream, &flag), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_step(side, stream, LULL_NEXT_STEP), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_step(side, stream, 1), LULL_ERROR_HANDLE, "handle");
-  CHECK_FAILS(lull_step(side, NULL, LULL_SKIP_STEP), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_step(side, stream, LULL_NEXT_STEP, 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_step(side, stream, 1, 0), LULL_ERROR_HANDLE, "handle");
+  CHECK_FAILS(lull_step(side, NULL, LULL_SKIP_STEP, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_bound_slowdown(side, 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_assume_slowdown(side, "job", 0), LULL_ERROR_HANDLE, "handle");
   CHECK_FAILS(lull_get_steps(side, "job", &steps), LULL_ERROR_HANDLE, "handle");
@@ -206,8 +206,10 @@ static void nulls_are_refused(lull_runtime* side, lull_job* job, lull_threads_st
   CHECK_FAILS(lull_close(side, 1, NULL), LULL_ERROR_HANDLE, "null");
   CHECK_OK(lull_close(side, 0, NULL)); /* nothing was opened, so nothing is closed */
   CHECK_FAILS(lull_ready(side, stream, NULL), LULL_ERROR_ARGUMENT, "ready is null");
-  CHECK_FAILS(lull_step(side, NULL, LULL_NEXT_STEP), LULL_ERROR_HANDLE, "null");
-  CHECK_FAILS(lull_step(side, NULL, 1), LULL_ERROR_HANDLE, "null");
+  CHECK_FAILS(lull_step(side, NULL, LULL_NEXT_STEP, 0), LULL_ERROR_HANDLE, "null");
+  CHECK_FAILS(lull_step(side, NULL, 1, 0), LULL_ERROR_HANDLE, "null");
+  CHECK_FAILS(lull_step(side, stream, 1, -1), LULL_ERROR_ARGUMENT, "work is -1");
+  CHECK_FAILS(lull_step(side, stream, 1, strtod("nan", NULL)), LULL_ERROR_ARGUMENT, "work is nan");
   CHECK_FAILS(lull_bound_slowdown(side, 2), LULL_ERROR_ARGUMENT, "max_slowdown is 2");
   CHECK_FAILS(lull_assume_slowdown(side, NULL, 0), LULL_ERROR_ARGUMENT, "name is null");
   CHECK_FAILS(lull_assume_slowdown(side, "job", -1), LULL_ERROR_ARGUMENT, "-1");

@@ -54,7 +54,7 @@ static void in_child(lull_threads_stream* stream, lull_bubble open) {
   CHECK(bubble == 0);
   CHECK_FORKED(lull_close(side, open, stream));
   CHECK_FORKED(lull_ready(side, stream, &answer));
-  CHECK_FORKED(lull_step(side, stream, LULL_NEXT_STEP));
+  CHECK_FORKED(lull_step(side, stream, LULL_NEXT_STEP, 0));
   CHECK_FORKED(lull_pause_all(side, UINT64_MAX));
   CHECK_FORKED(lull_resume_all(side));
   CHECK_FORKED(lull_wait_all(side, UINT64_MAX));

@@ -91,7 +91,7 @@ class public_calls : public testing::Test {
     lull_open(side_, busy_, "receive", &bubble);
     lull_threads_stream_sleep(busy_, 1'000'000);  // worth a worker
     lull_close(side_, bubble, busy_);
-    lull_step(side_, busy_, LULL_NEXT_STEP);
+    lull_step(side_, busy_, LULL_NEXT_STEP, 0);
     lull_threads_stream_synchronize(busy_);
   }
 
@@ -162,7 +162,7 @@ class public_calls : public testing::Test {
            int ready = 0;
            return lull_ready(side_, other_, &ready);
          }},
-        {"lull_step that is skipped", [this] { return lull_step(side_, nullptr, LULL_SKIP_STEP); }},
+        {"lull_step that is skipped", [this] { return lull_step(side_, nullptr, LULL_SKIP_STEP, 0); }},
         {"lull_bound_slowdown", [this] { return lull_bound_slowdown(side_, 0.25); }},
         {"lull_assume_slowdown", [this] { return lull_assume_slowdown(side_, "watched", 0.01); }},
         {"lull_pool_allocate, lull_pool_free",
@@ -194,8 +194,8 @@ class public_calls : public testing::Test {
     }
     // A trainer's steps come one after the other, so the next waits for one that is being marked.
     if (is_marking(stuck_)) return all;
-    all.push_back({"lull_step", [this] { return lull_step(side_, other_, LULL_NEXT_STEP); }});
-    all.push_back({"lull_step with a number", [this] { return lull_step(side_, other_, ++number_); }});
+    all.push_back({"lull_step", [this] { return lull_step(side_, other_, LULL_NEXT_STEP, 0); }});
+    all.push_back({"lull_step with a number", [this] { return lull_step(side_, other_, ++number_, 0); }});
     return all;
   }
 
