@@ -205,6 +205,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
     if (now && now->high - now->low <= max_slowdown) found.known_at = step;
   }
   auto const known = ranks.front().interval(kind);
+  found.is_known = known.has_value();
   found.is_held = known && known->low <= trainer.slowdown && known->high >= trainer.slowdown;
   found.slowdown /= static_cast<double>(steps);
   found.slowdown_behind /= static_cast<double>(steps - warm_up);

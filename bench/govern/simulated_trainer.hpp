@@ -45,7 +45,8 @@ std::span<trainer_traits const> simulated_trainers();
 struct governed_run {
   double slowdown = 0;         // of all steps, in truth
   double slowdown_behind = 0;  // of all but the first 200
-  bool is_held = false;        // at the end a rank's interval holds the slowdown
+  bool is_known = false;       // at the end the first rank has an interval
+  bool is_held = false;        // … and it holds the slowdown
   std::uint64_t known_at = 0;  // the first step at which a rank's interval is no wider than the bound; 0: never
   double harvest = 0;  // harvested steps, of those that the best share within the bound would give, one for each half
 };

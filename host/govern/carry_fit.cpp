@@ -15,7 +15,8 @@ void carry_fit::add(double deviation, exposure const& of) noexcept {
   }
   std::size_t pair = 0;
   for (std::size_t at = 0; at < relative.size(); ++at) {
-    for (std::size_t other = at; other < relative.size(); ++other) draw_squares_[pair++] += relative[at] * relative[other];
+    for (std::size_t other = at; other < relative.size(); ++other)
+      draw_squares_[pair++] += relative[at] * relative[other];
   }
 }
 
@@ -44,8 +45,7 @@ double carry_fit::error2() const noexcept {
   double const d = determinant();
   double const first = (of_carried() - sums_[4]) / d;
   double const second = (sums_[1] - sums_[2]) / d;
-  std::array const influence{first,  -first * here,  -first * carried,
-                             second, -second * here, -second * carried};
+  std::array const influence{first, -first * here, -first * carried, second, -second * here, -second * carried};
   double sum = 0;
   std::size_t pair = 0;
   for (std::size_t at = 0; at < terms; ++at) {

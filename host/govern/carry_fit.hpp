@@ -53,7 +53,7 @@ class carry_fit {
 
   // Deviation, here and carried, by each of the two weights.
   std::array<double, terms> sums_{};
-  std::array<double, terms * (terms + 1) / 2> products_{};  // of each draw's terms with each other
+  std::array<double, terms*(terms + 1) / 2> products_{};  // of each draw's terms with each other
   std::array<double, terms> squares_{};  // of deviation, here, carried with each other: dd, dh, dc, hh, hc, cc
   // Of the draw under way.
   std::array<double, terms> draw_sums_{};

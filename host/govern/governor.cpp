@@ -282,11 +282,12 @@ void governor::watch(of_size& its, double unexplained) {
   its.surprise = 0;
 }
 
-/// What the bound allows is no surprise: a small rise, or outliers of that size.
+/// What the bound allows is no surprise: a small rise, or outliers of that size. Nor is a twentieth of the bound.
 double governor::unit_of_surprise(of_size const& of) const {
   auto const known = of.estimate.interval();
   double const slowdown = known ? std::max(known->estimate, 0.0) : 0;
-  return std::max(forecast_.spread(), room_a_unit * (options_.max_slowdown - slowdown));
+  double const room = options_.max_slowdown - slowdown;
+  return std::max({forecast_.spread(), room_a_unit * room, options_.max_slowdown / 20});
 }
 
 /// Returns the share of spells that the bound allows, by the estimated slowdown without its uncertainty.

@@ -36,7 +36,8 @@ struct governor_options {
 /// - It sees a rising slowdown some spells late.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
-/// and number alone. So ranks with the same chance withhold side work in the same steps, whenever they started.
+/// and number alone. So ranks with the same chance withhold side work in the same steps, whenever they started, and one
+/// with a smaller chance wherever one with a larger does, as long as their draws are as long.
 /// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
 /// less what recovers losses. What side work costs steps after its own is seen best where many spells in a row share a
 /// draw. The more is known and the less a spell costs, the more of them do, up to 64.

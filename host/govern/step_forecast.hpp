@@ -31,14 +31,14 @@ class step_forecast {
   void learn_work(double work, double unexplained);
 
   std::uint64_t learnt_ = 0;
-  double level_ = 0;           // of a step, as a logarithm of ns
+  double level_ = 0;  // of a step, as a logarithm of ns
   double spread_ = 0.02;
-  double weight_ = 0.05;       // of the next spell in the level
-  double last_ = 0;            // what was unexplained in the last spell, in spreads
-  int off_in_a_row_ = 0;       // spells far above the forecast; below 0: below it
+  double weight_ = 0.05;  // of the next spell in the level
+  double last_ = 0;       // what was unexplained in the last spell, in spreads
+  int off_in_a_row_ = 0;  // spells far above the forecast; below 0: below it
   double usual_work_ = 0;
-  double by_work_ = 1;         // by how much of its length a step grows with its work
-  double evidence_ = 0.05;     // … in squares of relative work
+  double by_work_ = 1;      // by how much of its length a step grows with its work
+  double evidence_ = 0.05;  // … in squares of relative work
 };
 
 }  // namespace lull

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <thread>
 
@@ -206,68 +205,6 @@ TEST_F(governed, only_a_runtime_that_is_on_has_a_bound) {
   EXPECT_EQ(side->steps().report().begun, 1U);
 }
 
-/// Steps with the costly job are ten times as long.
-TEST_F(governed, jobs_of_unlike_appetite_are_told_apart) {
-  auto const side = make(bounded(0.2));
-  std::array<job, 2> jobs{submit(*side, "tame"), submit(*side, "hungry")};
-  std::array<double, 2> chance{};
-  for (job& each : jobs) each.pause();
-  for (int turn = 0; turn < 6; ++turn) {
-    bool const is_hungry = turn % 2 == 1;
-    job& now = jobs.at(is_hungry ? 1 : 0);
-    now.resume();
-    await(now, job_state::placed);
-    std::uint64_t const before = side->steps().report().begun;
-    for (int step = 0; step < 40; ++step) {
-      side->step(&trainer);
-      open_result const opened = side->open(&trainer, site{"wait"});
-      bool const is_long = is_hungry && opened.what == counted::opened;
-      trainer.enqueue([is_long] { std::this_thread::sleep_for(is_long ? 40ms : 4ms); });
-      side->close(opened, &trainer);
-      trainer.synchronize();
-    }
-    await_timed(*side, before + 38);
-    chance.at(is_hungry ? 1 : 0) = side->steps().report().chance;
-    now.pause();
-    await(now, job_state::paused);
-  }
-  EXPECT_GT(chance[0], 2 * chance[1]);
-}
-
-TEST_F(governed, jobs_that_stand_together_are_told_apart_from_one_alone) {
-  auto const side = make(bounded(0.5));
-  job const one = submit(*side, "one");
-  await(one, job_state::placed);
-  for (int step = 0; step < 400; ++step) {
-    side->step(&trainer);
-    trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
-    trainer.synchronize();
-  }
-  await_timed(*side, 398);
-  EXPECT_GT(side->steps().report().chance, 0.2);
-  auto const known = side->steps().slowdown_of("one");
-  ASSERT_TRUE(known);
-  EXPECT_LT(known->low, known->estimate);
-  EXPECT_LT(known->estimate, known->high);
-  EXPECT_EQ(known->high, side->steps().report().slowdown->high);
-  EXPECT_FALSE(side->steps().slowdown_of("unheard of"));
-  EXPECT_FALSE(make(options())->steps().slowdown_of("one")) << "without a bound";
-  auto const becomes = [&](auto const& so) {
-    for (int i = 0; i < 10'000 && !so(side->steps().report().chance); ++i) std::this_thread::sleep_for(1ms);
-    EXPECT_TRUE(so(side->steps().report().chance)) << side->steps().report().chance;
-  };
-  job const same = submit(*side, "one");
-  await(same, job_state::placed);
-  EXPECT_GT(side->steps().report().chance, 0.2);
-  job ended = same;
-  ended.cancel();
-  await(same, job_state::cancelled);
-  job other = submit(*side, "other");
-  becomes([](double chance) { return chance == 0.2; });
-  other.cancel();
-  becomes([](double chance) { return chance > 0.2; });
-}
-
 TEST_F(governed, steps_are_found_by_a_site_where_the_program_marks_none) {
   std::uint64_t const number = trainer_of_both();
   std::vector<bool> const withheld = withheld_by(number);
@@ -357,43 +294,6 @@ TEST_F(governed, a_runtime_may_end_before_its_stream_comes_to_a_mark) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);  // it does not wait for the stream
   stands.let_go();
   trainer.synchronize();
-}
-
-/// What is not foretold of a step's length is far less if its work is said.
-TEST_F(governed, steps_are_compared_by_their_work) {
-  auto const noise = [&](bool says_work) {
-    auto const side = make(bounded(0.005));
-    for (std::uint64_t step = 0; step < 300; ++step) {
-      int const work = step % 3 == 0 ? 4 : 1;
-      side->step(&trainer, {}, says_work ? work : 0);
-      trainer.enqueue([work] { std::this_thread::sleep_for(work * 500us); });
-      if (step % 50 == 0) trainer.synchronize();  // lengths of so many steps are kept
-    }
-    side->step(&trainer);
-    trainer.synchronize();
-    await_that([&] { return side->steps().report().noise.has_value(); });
-    return *side->steps().report().noise;
-  };
-  EXPECT_LT(noise(true), noise(false) / 2);
-}
-
-TEST_F(governed, says_what_to_do_where_the_slowdown_will_not_be_known_for_long) {
-  auto const side = make(bounded(0.005));
-  job const task = submit(*side, "a");
-  await(task, job_state::placed);
-  std::mt19937_64 random{1};
-  for (std::uint64_t step = 0; step < 300; ++step) {
-    side->step(&trainer);
-    trainer.enqueue([us = 500 + random() % 2'000] { std::this_thread::sleep_for(std::chrono::microseconds{us}); });
-    if (step % 50 == 0) trainer.synchronize();
-  }
-  trainer.synchronize();
-  auto const is_said = [&] {
-    auto const said = log();
-    return std::count_if(said.begin(), said.end(), [](auto& line) { return line.find("varies by") != line.npos; });
-  };
-  await_that([&] { return is_said() == 1; });
-  EXPECT_FALSE(within_time([&] { return is_said() > 1; }, 50ms));
 }
 
 }  // namespace

@@ -107,13 +107,13 @@ def instants(build):
     return [{"task": task, **at_instants(build, task, 200, "--instants", "500")} for task in INSTANTS]
 
 
-@section("governor", None, needs="an idle machine", seconds=40)
+@section("governor", None, needs="an idle machine", seconds=90)
 def governor(build):
     """Whether simulated trainers keep a bound on slowdown: an outcome, which has no noise."""
     return governed(build)
 
 
-@section("governor_carried", None, needs="an idle machine", seconds=80)
+@section("governor_carried", None, needs="an idle machine", seconds=90)
 def governor_carried(build):
     """Ten thousand long runs of simulated trainers whose side work costs later steps too, or whose steps are not
     alike."""
@@ -128,7 +128,7 @@ def governor_carried(build):
 
 def governed(build, *options):
     command = of_bench(build, ["governed_trainers", *options])
-    found = read_json(shell(command, 400))
+    found = read_json(shell(command, 600))
     rows = [{"trainer": "all", **once(command, without(["rows"], found))}]
     named = ("trainer", "steps", "bound_percent")
     return rows + [

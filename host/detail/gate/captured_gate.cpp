@@ -175,6 +175,9 @@ void captured_gate::learn(bubble_record const& record, std::uint64_t working, st
                                .drain = drain_of(record, record.closed_ns),
                                .at_open = true});
   }
+  bool const had_worker = record.blocks != 0;
+  cap_.add(std::chrono::nanoseconds{static_cast<std::int64_t>(record.opened_ns)},
+           had_worker ? site.past.price() : std::chrono::nanoseconds{0});
   known_sites_.note(site);
   into.push_back({.gate = report_index,
                   .site = site.name,
@@ -191,7 +194,7 @@ void captured_gate::decide() {
   for (std::size_t i = 0; i < std::min(sites_.size(), max_sites); ++i) {
     site_here& at = sites_[i];
     if (!std::exchange(at.seen, false)) continue;
-    at.what->past.begin_bubble();
+    at.what->past.begin_bubble(cap_.times());
     at.verdict = at.what->past.judge();
     site_words const wanted{at.verdict != history::verdict::harvest ? 1U : 0U, at.what->past.rest()};
     if (is_alike(wanted, words_to_be_[i])) continue;

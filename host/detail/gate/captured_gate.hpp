@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
+#include <lull/host/detail/gate/price_cap.hpp>
 #include <lull/host/detail/gate/record_ring.hpp>
 #include <lull/host/detail/gate/site_table.hpp>
 #include <lull/host/executor.hpp>
@@ -149,6 +150,7 @@ class captured_gate {
   std::uint64_t noted_ = 0;  // … opened when its line was last looked at
   bool over_ = false;
   std::optional<std::string> held_up_;
+  price_cap cap_;
   std::mutex nodes_;                          // the trainer's: held while nodes are added, taken before `mutex_`
   std::shared_ptr<void const> not_kept_yet_;  // for the graph to keep: when it is destroyed, the graph has gone
   std::uint32_t value_ = 0;

@@ -116,8 +116,10 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
   if (bubbles_ - collected_ >= records) return pass_over(counted::records_unread);
   std::shared_ptr<site_state> const at = sites_.find(where.name);
   if (mode == runtime_mode::on) {
-    at->past.begin_bubble();
+    at->past.begin_bubble(cap_.times());
     at->inside.begin_bubble();
+    bool const is_worth_it = at->past.judge() == history::verdict::harvest;
+    cap_.add(last_used_.time_since_epoch(), is_worth_it ? at->past.price() : std::chrono::nanoseconds{0});
     switch (at->past.judge()) {
       case history::verdict::harvest:
         break;

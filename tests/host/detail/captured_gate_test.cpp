@@ -209,5 +209,38 @@ TEST_F(captured_ring, tells_of_hold_ups_only_where_room_is_kept) {
   }
 }
 
+/// Replays whose bubbles of 0.5 ms come every 0.6 ms.
+class costly_replays : public captured_ring {
+ protected:
+  /// Replays so many and returns in how many the workers were skipped from then on.
+  std::uint64_t skipped_of(std::uint64_t looks) {
+    std::uint64_t skipped = 0;
+    for (std::uint64_t look = 0; look < looks; ++look) {
+      replayed(bubbles_ += 100);
+      auto const which = gate_->to_read();
+      std::vector<bubble_record> copies = whole(which);
+      for (bubble_record& each : copies) {
+        each.opened_ns = 600'000 * std::uint64_t{each.bubble};
+        each.closed_ns = each.opened_ns + 500'000;
+        each.blocks = words_[0].skip == 0 ? 1 : 0;
+        each.chunks = each.blocks;
+      }
+      gate_->take(which, copies.data(), 0, 16, reports_);
+      skipped += words_[0].skip != 0 ? 1 : 0;
+    }
+    return skipped;
+  }
+
+ private:
+  std::uint64_t bubbles_ = 0;
+};
+
+TEST_F(costly_replays, have_no_workers_in_most_bubbles_where_these_cost_more_than_a_hundredth_of_the_time) {
+  sites_.find(site{"wait"})->past = history{{.training_worth = 30}};
+  EXPECT_GT(skipped_of(100), 30U);
+}
+
+TEST_F(costly_replays, have_workers_where_training_is_worth_no_more_than_side_work) { EXPECT_EQ(skipped_of(100), 0U); }
+
 }  // namespace
 }  // namespace lull::detail

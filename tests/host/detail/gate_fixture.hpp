@@ -18,7 +18,8 @@ namespace lull::detail {
 
 class gate_of_a_stream : public testing::Test {
  protected:
-  gate_of_a_stream() {
+  explicit gate_of_a_stream(site_limits limits = {.min_bubble = std::chrono::seconds{1}})
+      : gate_{executor_, 0, 0, limits} {
     gate_.take(trainer_.id());
     gate_.note_lease(std::chrono::hours{1});
     gate_.arm(0, {threads_worker<probe_task>(), executor_.load(threads_worker<probe_task>(), 0), {&slot_, {}}});
@@ -67,7 +68,7 @@ class gate_of_a_stream : public testing::Test {
   recording_executor executor_{seen_};
   threads_stream trainer_;
   slot_line slot_{};
-  gate gate_{executor_, 0, 0, site_limits{.min_bubble = std::chrono::seconds{1}}};
+  gate gate_;
   std::deque<bubble_report> reports_;
   device_clock clock_;
 

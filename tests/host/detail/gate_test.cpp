@@ -310,5 +310,33 @@ TEST_F(gate_of_a_stream, opens_nothing_for_a_stream_that_it_was_taken_from) {
   EXPECT_EQ(seen_.take(), calls{});
 }
 
+/// Any bubble is worth it that lasts longer than 0.4 ms.
+class gate_of_costly_bubbles : public gate_of_a_stream {
+ protected:
+  gate_of_costly_bubbles() : gate_of_a_stream{{.min_bubble = {}, .training_worth = 30}} {}
+};
+
+/// They come far more often than one each millisecond.
+TEST_F(gate_of_costly_bubbles, passes_over_bubbles_that_would_cost_more_than_a_hundredth_of_the_time) {
+  auto const lasts = [](bubble_record& record) {
+    std::uint64_t const closed_ns = record.opened_ns + 450'000;
+    record.not_saw_ns = ~closed_ns;
+    record.last_out_ns = closed_ns + 8'000;
+    record.blocks = record.chunks = 1;
+  };
+  EXPECT_TRUE(within_time([&] {
+    for (int i = 0; i < 100 && gate_.counts()[counted::too_short] == 0; ++i) {
+      bubble_id const id = open();
+      close(id);
+      if (id.bubble == 0) continue;
+      trainer_.synchronize();
+      lasts(gate_.ref().records[id.bubble & gate_.ref().record_mask]);
+      collect();
+    }
+    return gate_.counts()[counted::too_short] != 0;
+  }));
+  EXPECT_GT(gate_.counts()[counted::opened], 100U) << "not at once";
+}
+
 }  // namespace
 }  // namespace lull::detail
