@@ -37,6 +37,8 @@ struct job_description {
   /// Whether the job may go back to where it was last saved if there is no time to save its memory. Such a job writes
   /// nothing outside `memory` and is not fed. Its rounds and progress then go back, too.
   bool may_go_back = false;
+  /// Whether it draws so much power that a GPU lowers its clocks, in the kernels of training too.
+  bool draws_power = false;
   bool is_paused = false;  // paused from its submission until it is resumed: no block has been inside
 };
 

@@ -70,10 +70,9 @@ class product_owner final : public task_owner {
 
   job_description describe() const override {
     if (executor_ == nullptr) throw usage_error{"the task has no arrays yet: call prepare first"};
-    if (values_.choice("leave") == "within") return lull::describe(work_, "product");
-    if (values_.choice("leave") == "saved")
-      return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
-    return lull::describe(undivided_product{work_.of, work_.to, work_.finish, work_.rounds}, "product");
+    job_description made = described();
+    made.draws_power = true;
+    return made;
   }
 
   void reset() override {
@@ -135,6 +134,13 @@ class product_owner final : public task_owner {
   }
 
  private:
+  job_description described() const {
+    if (values_.choice("leave") == "within") return lull::describe(work_, "product");
+    if (values_.choice("leave") == "saved")
+      return lull::describe(saved_product{work_.of, work_.to, work_.finish, work_.rounds, saved_}, "product");
+    return lull::describe(undivided_product{work_.of, work_.to, work_.finish, work_.rounds}, "product");
+  }
+
   static constexpr int matrices_checked = 4;
   static constexpr int rows_checked = 8;
   static constexpr std::size_t max_piece = std::size_t{2} << 20;  // bytes, of what is filled at once

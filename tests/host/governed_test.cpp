@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -294,6 +296,30 @@ TEST_F(governed, a_runtime_may_end_before_its_stream_comes_to_a_mark) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);  // it does not wait for the stream
   stands.let_go();
   trainer.synchronize();
+}
+
+TEST_F(governed, a_job_that_draws_power_is_logged_once_where_no_bound_keeps_training_from_harm) {
+  auto const lines = [&](double worth, double max_slowdown) {
+    std::size_t const before = log().size();
+    runtime_options asked = bounded(max_slowdown);
+    asked.tuning.training_worth = worth;
+    auto const side = make(asked);
+    for (int i = 0; i < 2; ++i) {
+      job_description what = description("product");
+      what.draws_power = true;
+      side->submit(std::move(what)).cancel();
+    }
+    side->submit(description("tame")).cancel();
+    bool const is_said = within_time([&] { return log().size() > before; }, 100ms);
+    std::vector<std::string> const said = log();
+    return is_said ? std::vector<std::string>(said.begin() + static_cast<std::ptrdiff_t>(before), said.end())
+                   : std::vector<std::string>{};
+  };
+  std::vector<std::string> const said = lines(30, 0);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("'product' draws so much power"), std::string::npos) << said[0];
+  EXPECT_TRUE(lines(30, 0.01).empty());
+  EXPECT_TRUE(lines(0, 0).empty());
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ job runtime_state::submit(job_description description) {
     never_runs->move_to(job_state::off);
     return handle_of(std::move(never_runs));
   }
+  if (description.draws_power) tell_of_power(description.name);
   range_scope const shown{description.name.c_str()};
   worker_kernel const kernel = kernel_of(description.type);
   device_guard const here{*executor_};
@@ -110,6 +111,15 @@ job runtime_state::submit(job_description description) {
   dispatcher_->add(made);
   wake_->notify();
   return handle_of(std::move(made));
+}
+
+/// Once, where training is worth more than side work and no bound keeps it from harm.
+void runtime_state::tell_of_power(std::string const& job) {
+  if (options_.tuning.training_worth.value_or(0) == 0 || steps_.report().max_slowdown != 0) return;
+  if (has_told_of_power_.exchange(true)) return;
+  log_->add("job '" + job +
+            "' draws so much power that a GPU may lower its clocks, and training beside it then takes some per cent "
+            "longer: with max_slowdown it runs in fewer steps, or with half of its blocks");
 }
 
 open_result runtime_state::open(stream_handle stream, site where) noexcept {

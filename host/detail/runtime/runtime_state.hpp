@@ -81,6 +81,7 @@ class runtime_state {
   }
 
  private:
+  void tell_of_power(std::string const& job);
   /// Returns a stream's gate, or the one that it would get.
   gate* find_gate(std::uint64_t stream_id) const noexcept;
   gate* gate_for(std::uint64_t stream_id);
@@ -135,7 +136,8 @@ class runtime_state {
   void serve();
 
   mutable std::mutex turning_off_;
-  std::string why_off_;                   // guarded by `turning_off_`
+  std::string why_off_;  // guarded by `turning_off_`
+  std::atomic<bool> has_told_of_power_{false};
   std::shared_ptr<log_queue> const log_;  // to the program's callback
   runtime_options options_;               // its log is that queue
   std::shared_ptr<lull::executor> executor_;
