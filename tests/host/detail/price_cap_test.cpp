@@ -15,7 +15,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds price = 8us;
 
-/// Bubbles of one length, one each period, for so long. Returns the share of the time that the harvested ones cost.
+/// A bubble of that length comes each period. Returns the share of the time that the harvested ones cost.
 double cost_of(price_cap& cap, nanoseconds length, nanoseconds period, nanoseconds time, double training_worth = 30) {
   site_limits const limits{.training_worth = training_worth};
   nanoseconds paid{0};
