@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <lull/host/error.hpp>
 
@@ -20,7 +21,7 @@ constexpr std::uint64_t before_noise = 60;  // spells until the noise rests more
 // spells would ever outweigh them (docs/decisions/governor.md).
 constexpr std::uint64_t warm_up_spells = 4;
 constexpr double max_excess = 2;
-constexpr double aim = 0.9;     // of the bound: about a tenth stays unseen, in the step after a spell
+constexpr double aim = 0.9;     // of the bound: a tenth for what is not known
 constexpr double reserve = 6;   // harvested spells that could be paid for at any time
 constexpr double horizon = 40;  // spells within which a loss is recovered
 // Spells that share a draw, at most: so many; so small a share of what the bound allows so far, or within so many
@@ -83,7 +84,6 @@ void governor::draw_for(std::uint64_t number, std::uint64_t kind, bool may_halve
   bool const is_suspicious = drawn_.is_harvested && found != nullptr && found->of(drawn_.is_half).wary != 0;
   if (is_next && kind == drawn_.kind && may_halve == drawn_.may_halve && !is_suspicious) {
     drawn_.number = number;
-    drawn_.is_new_draw = false;
     return;
   }
   std::uint64_t const spells = spells_a_draw(kind, may_halve);
@@ -97,7 +97,7 @@ void governor::draw_for(std::uint64_t number, std::uint64_t kind, bool may_halve
             .is_harvested = draw(options_.draw_seed, from) < chance,
             .is_half = half,
             .may_halve = may_halve,
-            .is_new_draw = true};
+            .draw = drawn_.draw + 1};
 }
 
 /// Returns a power of two: draws of ranks begin together.
@@ -235,6 +235,7 @@ void governor::end(spell const& of) {
   appetite& its_kind = of_kind(of.kind);
   of_size& its = of.is_half ? its_kind.half : its_kind.all;
   bool const counts = its_kind.warm_up.count >= warm_up_spells;
+  bool const is_new = std::exchange(ended_draw_, of.draw) != of.draw;
   double expected = 0;
   double own = 0;
   double in_forecast = 0;
@@ -244,7 +245,7 @@ void governor::end(spell const& of) {
       bool const is_this = size == &its;
       size->estimate.begin({.chance = is_this && counts ? of.chance : 0,
                             .is_harvested = is_this && of.is_harvested,
-                            .is_new = of.is_new_draw || !is_this});
+                            .is_new = is_new || !is_this});
       expected += size->estimate.expected();
       own += is_this ? size->estimate.expected() : 0;
     }

@@ -98,7 +98,7 @@ class governor {
     bool is_harvested;
     bool is_half;
     bool may_halve;
-    bool is_new_draw;
+    std::uint64_t draw;  // of all so far
     std::uint32_t steps = 0;
     double sum_ns = 0;
     std::uint32_t works = 0;  // steps whose work is known
@@ -156,6 +156,7 @@ class governor {
   std::deque<spell> open_;
   spell drawn_{};                                      // the last spell that a draw decided
   std::uint64_t draw_ends_ = 0;                        // before this spell
+  std::uint64_t ended_draw_ = 0;                       // of the spell that ended last
   std::map<std::uint64_t, assumed_slowdown> assumed_;  // of a kind
   double forgotten_ = 0;                               // losses of kinds that are no longer told apart
   step_forecast forecast_;

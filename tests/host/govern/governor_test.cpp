@@ -332,6 +332,24 @@ TEST(governor, does_not_mind_steps_that_were_not_asked_for_or_are_counted_anew) 
   EXPECT_NEAR(of.interval()->estimate, 0.02, 1e-3);
 }
 
+/// Lengths of whole spells are missing, also of those with which draws begin.
+TEST(governor, tells_draws_apart_whose_lengths_are_missing_in_part) {
+  governor of{{.max_slowdown = 0.02}};
+  std::mt19937_64 random{4};
+  std::normal_distribution<double> noise{1, 0.003};
+  double width = 0;
+  for (std::uint64_t step = 0; step < 40'000; ++step) {
+    bool const is_harvested = of.harvests(step);
+    if (step / 4 % 8 != 0 || step < 2'000) of.took(step, step_ns * noise(random) * (is_harvested ? 1.02 : 1));
+    if (step == 8'000 && of.interval()) width = of.interval()->high - of.interval()->low;
+  }
+  ASSERT_TRUE(of.interval());
+  EXPECT_LT(of.interval()->high - of.interval()->low, 0.7 * width) << "draws were never taken to have ended";
+  EXPECT_NEAR(of.interval()->estimate, 0.02, 0.001);
+  EXPECT_LE(of.interval()->low, 0.02);
+  EXPECT_GE(of.interval()->high, 0.02);
+}
+
 /// Draws are long where it matters: what is carried over shows in them.
 TEST(governor, lets_many_spells_share_a_draw_once_much_is_known) {
   governor of{{.max_slowdown = 0.005}};
