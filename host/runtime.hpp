@@ -205,8 +205,8 @@ class runtime {
   /// `number`: of the step that begins, the same for all ranks; none: the last one's plus 1, from 0. Ranks withhold
   /// side work in steps of the same numbers, so a rank that starts later than others, or again, has to say where they
   /// are. Each number comes once; where a trainer goes back to a checkpoint, they come again. `work`: of the step that
-  /// begins, in any unit that its length grows with, such as tokens; 0, or what is no such number: not known. With a
-  /// bound, steps of different work are then compared by what each is expected to take.
+  /// begins, in any unit that its length grows with, such as tokens; 0, or what is no such number: not known; say it of
+  /// each step or of none. With a bound, steps of different work are then compared by what each is expected to take.
   void step(stream_handle stream, std::optional<std::uint64_t> number = {}, double work = 0) noexcept;
   /// The step under way is not like others: the time until the next `step` is not counted, and with a bound there is no
   /// side work in bubbles that are opened until then. Before a validation or a checkpoint.

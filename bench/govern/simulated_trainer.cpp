@@ -41,6 +41,11 @@ constexpr std::array trainers{
     trainer_traits{.name = "noisy, turns hungry", .slowdown = 0.002, .later_slowdown = 0.04, .noise = 0.05},
     trainer_traits{.name = "usual, turns very hungry", .slowdown = 0.002, .later_slowdown = 0.2},
     trainer_traits{.name = "usual, turns a little hungry", .slowdown = 0.002, .later_slowdown = 0.01},
+    trainer_traits{.name = "quiet, slowly turns hungry",
+                   .slowdown = 0.0005,
+                   .later_slowdown = 0.03,
+                   .ramp = 4'000,
+                   .noise = 0.003},
     trainer_traits{.name = "usual, turns tame", .slowdown = 0.04, .later_slowdown = 0.002},
     trainer_traits{.name = "devoured", .slowdown = 0.5},
     trainer_traits{.name = "devoured, tripled", .slowdown = 2},
@@ -153,6 +158,13 @@ class step_times {
   double work_ = 1;
 };
 
+/// So many steps after the middle of the run.
+double later_slowdown(trainer_traits const& trainer, std::uint64_t step) {
+  if (trainer.ramp <= 0) return trainer.later_slowdown;
+  double const way = std::min(1.0, static_cast<double>(step) / trainer.ramp);
+  return trainer.slowdown + way * (trainer.later_slowdown - trainer.slowdown);
+}
+
 }  // namespace
 
 bool is_constant(trainer_traits const& trainer) {
@@ -177,7 +189,7 @@ governed_run run_governed(trainer_traits const& trainer, double max_slowdown, st
   std::uint64_t harvested = 0;
   for (std::uint64_t step = 0; step < steps; ++step) {
     bool const is_later = trainer.later_slowdown >= 0 && step >= steps / 2;
-    double const slowdown = is_later ? trainer.later_slowdown : trainer.slowdown;
+    double const slowdown = is_later ? later_slowdown(trainer, step - steps / 2) : trainer.slowdown;
     double const half = is_later ? trainer.later_half : trainer.half;
     std::array const by_rank{slowdown, trainer.other_rank};
     double longer = 0;

@@ -12,6 +12,7 @@ struct trainer_traits {
   std::string_view name;
   double slowdown = 0.02;      // of a step in which one rank harvests
   double later_slowdown = -1;  // from the middle of the run on; below 0: the same
+  double ramp = 0;             // steps in which it gets there
   double noise = 0.01;         // standard deviation of a step, as a share
   double persistence = 0;      // correlation of the noise of two steps in a row
   double carry = 0;            // steps in which the effect of side work builds up and decays; 0: at once

@@ -32,7 +32,7 @@ void carry_fit::end_draw(double prior) noexcept {
   prior_ = prior;
 }
 
-bool carry_fit::can_tell() const noexcept { return std::abs(determinant()) > 1e-9; }
+bool carry_fit::can_tell() const noexcept { return determinant() > 1e-9; }
 
 carry_fit::effects carry_fit::found() const noexcept {
   double const d = determinant();

@@ -21,14 +21,16 @@ constexpr std::uint64_t before_noise = 60;  // spells until the noise rests more
 // spells would ever outweigh them (docs/decisions/governor.md).
 constexpr std::uint64_t warm_up_spells = 4;
 constexpr double max_excess = 2;
-constexpr double aim = 0.9;     // of the bound: a tenth for what is not known
-constexpr double reserve = 6;   // harvested spells that could be paid for at any time
-constexpr double horizon = 40;  // spells within which a loss is recovered
+constexpr double least_work = 1e-100, max_work = 1e100;  // sums stay finite
+constexpr double aim = 0.9;                              // of the bound: a tenth for what is not known
+constexpr double reserve = 6;                            // harvested spells that could be paid for at any time
+constexpr double horizon = 40;                           // spells within which a loss is recovered
 // Spells that share a draw, at most: so many; so small a share of what the bound allows so far, or within so many
 // spells; and so small a share of the spells so far.
 constexpr double max_draw = 64, draw_cost = 0.03, draw_horizon = 160, least_draws = 8;
-constexpr double likely_carried = 2;    // of the bound: what side work may well cost later steps
-constexpr double near_withheld = 0.12;  // share of spells, where the slowdown may be as high as the bound
+constexpr double spells_between_withheld = 256;  // else a slow rise would be taken for drift
+constexpr double likely_carried = 2;             // of the bound: what side work may well cost later steps
+constexpr double near_withheld = 0.12;           // share of spells, where the slowdown may be as high as the bound
 // With half of the blocks, relative to all. Products did 0.62, PageRank 0.67 and streaming 0.69
 // (docs/decisions/governor.md).
 constexpr double speed_of_half = 0.6;
@@ -40,6 +42,7 @@ constexpr double expected_surprise = 0.75, startling = 3.5;  // units: spreads, 
 constexpr double room_a_unit = 0.6;                          // … of the room that is left
 constexpr std::uint32_t wary_spells = 24;
 constexpr double wary_chance = 0.3;
+constexpr std::uint64_t surprises_of_a_change = 6;  // harvested spells in a row
 
 /// Uniform in [0, 1) (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
 double draw(std::uint64_t seed, std::uint64_t spell) {
@@ -79,22 +82,23 @@ side_work governor::decide(std::uint64_t step, std::uint64_t kind, bool may_halv
 
 /// Sets `drawn_`. Side work that has become suspicious ends the draw that lets it run.
 void governor::draw_for(std::uint64_t number, std::uint64_t kind, bool may_halve) {
-  bool const is_next = number > drawn_.number && number < draw_ends_;
+  bool const is_next = number > drawn_.number && number < draw_ends_ && open_.size() < max_open;
   appetite const* const found = find(kind);
   bool const is_suspicious = drawn_.is_harvested && found != nullptr && found->of(drawn_.is_half).wary != 0;
   if (is_next && kind == drawn_.kind && may_halve == drawn_.may_halve && !is_suspicious) {
     drawn_.number = number;
     return;
   }
-  std::uint64_t const spells = spells_a_draw(kind, may_halve);
-  std::uint64_t const from = number / spells * spells;  // the same for ranks whose draws are as long
-  draw_ends_ = from + spells;
+  // Draws begin where ranks begin them, too, and no number is drawn for twice.
+  std::uint64_t spells = spells_a_draw(kind, may_halve);
+  while (number % spells != 0) spells /= 2;
+  draw_ends_ = number + spells;
   bool const half = may_halve && runs_half(number / spells, kind);
   double const chance = this->chance(kind, half);
   drawn_ = {.number = number,
             .kind = kind,
             .chance = chance,
-            .is_harvested = draw(options_.draw_seed, from) < chance,
+            .is_harvested = draw(options_.draw_seed, number) < chance,
             .is_half = half,
             .may_halve = may_halve,
             .draw = drawn_.draw + 1};
@@ -105,11 +109,11 @@ std::uint64_t governor::spells_a_draw(std::uint64_t kind, bool may_halve) const 
   appetite const* const found = find(kind);
   if (found == nullptr) return 1;
   double const ended = static_cast<double>(ended_);
-  double most = std::min(max_draw, ended / least_draws);
+  double most = std::min({max_draw, ended / least_draws, spells_between_withheld * (1 - chance(kind, false))});
   for (of_size const* const size : {&found->all, &found->half}) {
     if (size == &found->half && (!may_halve || !size->estimate.interval())) continue;
     auto const known = size->estimate.interval();
-    if (!known || size->wary != 0) return 1;
+    if (!known || size->wary != 0 || size->surprising.count >= 2) return 1;
     double const slowdown = std::max((known->estimate + known->high) / 2, 1e-9);
     most = std::min(most, options_.max_slowdown / slowdown * std::min(draw_cost * ended, draw_horizon));
   }
@@ -157,7 +161,7 @@ void governor::took(std::uint64_t step, double ns, double work) {
   spell& its = open_.front();
   ++its.steps;
   its.sum_ns += ns;
-  if (work > 0 && std::isfinite(work)) {
+  if (work >= least_work && work <= max_work) {
     ++its.works;
     its.sum_work += work;
   }
@@ -175,10 +179,21 @@ std::optional<double> governor::noise() const {
 std::uint64_t governor::steps_to_know(std::uint64_t kind, bool half) const {
   if (ended_ < before_noise) return 0;
   appetite const* const found = find(kind);
-  slowdown_estimate const unknown{options_.steps_a_spell, likely_carried * options_.max_slowdown};
-  slowdown_estimate const& of = found != nullptr ? found->of(half).estimate : unknown;
-  double const spells = of.spells_to_know(options_.max_slowdown / 2, chance(kind, half), forecast_.spread());
+  if (found == nullptr) return steps_to_know_at(unknown_estimate(), chance(kind, half));
+  return steps_to_know_at(found->of(half).estimate, chance(kind, half));
+}
+
+std::uint64_t governor::steps_to_know_at_best() const {
+  return ended_ < before_noise ? 0 : steps_to_know_at(unknown_estimate(), 0.5);
+}
+
+std::uint64_t governor::steps_to_know_at(slowdown_estimate const& of, double chance) const {
+  double const spells = of.spells_to_know(options_.max_slowdown / 2, chance, forecast_.spread());
   return static_cast<std::uint64_t>(spells * options_.steps_a_spell);
+}
+
+slowdown_estimate governor::unknown_estimate() const {
+  return {options_.steps_a_spell, likely_carried * options_.max_slowdown};
 }
 
 void governor::assume_slowdown(std::uint64_t kind, assumed_slowdown what) {
@@ -208,7 +223,7 @@ governor::appetite& governor::of_kind(std::uint64_t kind) {
     forgotten_ += appetites_.front().loss();
     appetites_.pop_front();
   }
-  slowdown_estimate const unknown{options_.steps_a_spell, likely_carried * options_.max_slowdown};
+  slowdown_estimate const unknown = unknown_estimate();
   return appetites_.emplace_back(appetite{.kind = kind, .all = {.estimate = unknown}, .half = {.estimate = unknown}});
 }
 
@@ -218,9 +233,7 @@ void governor::harvested_spells::add(double more) noexcept {
   excess += more;
 }
 
-double governor::of_size::loss() const noexcept {
-  return estimate.interval() ? estimate.loss() : std::max(first.excess, 0.0);
-}
+double governor::of_size::loss() const noexcept { return estimate.loss() + std::max(first.excess, 0.0); }
 
 double governor::loss() const noexcept {
   double sum = forgotten_;
@@ -253,13 +266,18 @@ void governor::end(spell const& of) {
   double const deviation = forecast_.deviation(took);
   double const excess = std::min(std::expm1(deviation + in_forecast), max_excess);  // over a step without side work
   if (counts) {
-    if (of.is_harvested && !its.estimate.interval()) its.first.add(excess);
+    if (its.estimate.interval()) {
+      its.first = {};
+    } else if (of.is_harvested) {
+      its.first.add(excess);
+    }
     bool const is_outlier = !its.estimate.add(deviation - (expected - own), forecast_.spread());
     if (its.wary != 0) --its.wary;
     if (of.is_harvested) watch(its, deviation - expected);
     if (of.is_harvested && !is_outlier) {
       if (deviation - expected > unit_of_surprise(its)) {
         its.surprising.add(excess);
+        if (its.surprising.count == surprises_of_a_change) its.estimate.forget_early();
       } else {
         its.surprising = {};
       }

@@ -36,15 +36,15 @@ struct governor_options {
 /// - It sees a rising slowdown some spells late.
 ///
 /// Steps are grouped into spells by their number. A spell is harvested with a chance, by a draw that depends on trainer
-/// and number alone. So ranks with the same chance withhold side work in the same steps, whenever they started, and one
-/// with a smaller chance wherever one with a larger does, as long as their draws are as long.
+/// and number alone. So ranks with the same chance, whose draws are as long, withhold side work in the same steps,
+/// whenever they started; and one with a smaller chance wherever one with a larger does.
 /// Harvested and withheld spells together give the slowdown. The chance is what the upper end of its interval allows,
 /// less what recovers losses. What side work costs steps after its own is seen best where many spells in a row share a
 /// draw. The more is known and the less a spell costs, the more of them do, up to 64.
 ///
 /// Each kind of side work has its own interval and chance, so a costly kind gives way and a cheap one does not. Losses
-/// of all kinds are recovered together, and a new kind waits for that. A spell that takes more than three times as long
-/// as forecast counts as three times: a pause of the trainer says nothing about side work.
+/// of all kinds are recovered together, and a new kind waits for that. A pause of the trainer says nothing about side
+/// work: a spell far off counts as little (slowdown_estimate.hpp).
 ///
 /// Side work that may run with half of its blocks does so if it then does more within the bound, because training slows
 /// by far less than half. Where that is possible, some spells try the other size, by their number. Not thread-safe.
@@ -86,6 +86,8 @@ class governor {
   /// Returns after how many steps with that kind of side work the interval reaches at most half of the bound to either
   /// side, at the measured noise and this chance. 0: not known yet.
   std::uint64_t steps_to_know(std::uint64_t kind = 0, bool half = false) const;
+  /// Returns the same at a chance of a half, where it takes the fewest: of any side work, by the noise alone.
+  std::uint64_t steps_to_know_at_best() const;
   /// Returns the noise of a step's length around the forecast, as a share, as if steps were independent. None before 60
   /// spells.
   std::optional<double> noise() const;
@@ -138,6 +140,8 @@ class governor {
   appetite& of_kind(std::uint64_t kind);
   appetite const* find(std::uint64_t kind) const noexcept;
   void draw_for(std::uint64_t number, std::uint64_t kind, bool may_halve);
+  slowdown_estimate unknown_estimate() const;
+  std::uint64_t steps_to_know_at(slowdown_estimate const& of, double chance) const;
   std::uint64_t spells_a_draw(std::uint64_t kind, bool may_halve) const;
   void watch(of_size& its, double unexplained);
   double unit_of_surprise(of_size const& of) const;

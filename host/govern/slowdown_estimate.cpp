@@ -14,6 +14,7 @@ constexpr std::uint64_t least_draws = 5;        // of either kind
 constexpr std::uint64_t min_late = 8;           // draws that may show a change
 constexpr std::uint64_t min_late_of_fall = 64;  // spells: a rise must be seen sooner than a fall
 constexpr double rise = 3, fall = 4;            // standard errors that show a change
+constexpr double least_fall = 0.1;              // of what is likely carried: a smaller one is not worth forgetting for
 constexpr double few = 4;                       // draws of the rarer kind that show half of their variance
 constexpr double max_spells = 1e9;
 constexpr double cut_at = 4;           // spreads
@@ -54,16 +55,18 @@ slowdown_estimate::sums slowdown_estimate::sums::operator-(sums const& other) co
 
 bool slowdown_estimate::sums::can_tell() const noexcept {
   return harvested_draws >= least_draws && draws - harvested_draws >= least_draws &&
-         std::all_of(fits.begin(), fits.end(), [](carry_fit const& each) { return each.can_tell(); });
+         std::any_of(fits.begin(), fits.end(), [](carry_fit const& each) { return each.can_tell(); });
 }
 
 std::size_t slowdown_estimate::sums::best() const noexcept {
-  auto const least =
-      std::min_element(fits.begin(), fits.end(), [](auto const& a, auto const& b) { return a.left() < b.left(); });
+  auto const least = std::min_element(fits.begin(), fits.end(), [](carry_fit const& a, carry_fit const& b) {
+    return a.can_tell() && (!b.can_tell() || a.left() < b.left());
+  });
   return static_cast<std::size_t>(least - fits.begin());
 }
 
 bool slowdown_estimate::sums::is_plausible(std::size_t at, std::size_t best) const noexcept {
+  if (!fits[at].can_tell()) return false;
   double const left = fits[best].left();
   return fits[at].left() - left <= unlikely * std::max(left, 1e-12) / static_cast<double>(spells);
 }
@@ -209,6 +212,21 @@ double slowdown_estimate::spells_to_know(double half, double chance, double spre
 
 double slowdown_estimate::loss() const noexcept { return forgotten_loss_ + remembered().loss(); }
 
+void slowdown_estimate::forget_before(sums const& split) {
+  forgotten_loss_ += (split - forgotten_).loss();
+  forgotten_ = split;
+}
+
+void slowdown_estimate::forget_early() {
+  std::uint64_t const draws = remembered().draws;
+  for (std::uint64_t late = min_late; late < kept && late < draws; late *= 2) {
+    sums const split = before_[(all_.draws - late) % kept];
+    if (!(all_ - split).can_tell()) continue;
+    forget_before(split);
+    return;
+  }
+}
+
 void slowdown_estimate::forget_what_has_changed() {
   std::uint64_t const draws = remembered().draws;
   for (std::uint64_t late = min_late; late < kept && late + min_late <= draws; late *= 2) {
@@ -218,14 +236,13 @@ void slowdown_estimate::forget_what_has_changed() {
     if (!recent.can_tell() || !early.can_tell()) continue;
     carry_fit const &now = recent.fits[0], &before = early.fits[0];
     double const more = now.direct() - before.direct();
-    if (more < 0 && recent.spells < min_late_of_fall) continue;
+    if (more < 0 && (recent.spells < min_late_of_fall || -more < least_fall * likely_)) continue;
     double const errors = more > 0 ? rise : fall;
     // The longer it looks, the more often chance alone looks like a change.
     double const allowed2 = errors * errors + 2 * std::log1p(static_cast<double>(draws) / 100);
     double const error2 = recent.unseen(few) * now.direct_error2() + early.unseen(few) * before.direct_error2();
     if (more * more <= allowed2 * error2) continue;
-    forgotten_loss_ += early.loss();
-    forgotten_ = split;
+    forget_before(split);
     if (more < 0) {  // the forecast still comes down, which would look like something carried
       forgotten_loss_ += recent.loss();
       forgotten_ = all_;

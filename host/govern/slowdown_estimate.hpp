@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
-#include <vector>
 
 #include <lull/host/govern/carry_fit.hpp>
 #include <lull/host/step_report.hpp>
@@ -25,7 +25,7 @@ struct spell_draw {
 ///
 /// Chance and forecast of a spell depend on earlier spells alone, and the draw on nothing. So deviations from the
 /// forecast, each weighted by how far the draws were from their chances, make sums that are martingales at the true
-/// effects, whatever the trainer's own noise and drift (carry_fit.hpp). The interval holds each slowdown for which
+/// effects (carry_fit.hpp). The interval holds each slowdown for which
 /// they are within Robbins' normal-mixture boundary, with their variance estimated from the same spells. That is an
 /// asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals of Statistics 52, 2024). So
 /// it is valid after each spell, and the chance may depend on it.
@@ -35,7 +35,9 @@ struct spell_draw {
 /// side work, count as if they were four spreads longer; what is cut off so counts where it clearly differs.
 ///
 /// A slowdown has changed when the latest draws, 128 at most, differ from earlier ones by more than their spread
-/// allows. Then the earlier ones are forgotten, and the interval starts again. Not thread-safe.
+/// allows. Then the earlier ones are forgotten, after a fall the latest, too, and the interval starts again.
+///
+/// Where the trainer's noise goes on for many steps it is surer than it should be, mostly too high. Not thread-safe.
 class slowdown_estimate {
  public:
   /// `likely`: how much of a step may well be carried over to later ones, as a share; more takes more evidence.
@@ -50,6 +52,8 @@ class slowdown_estimate {
   /// Adds the spell's deviation from the forecast, as a logarithm. `spread`: of spells around it. Returns whether it
   /// counts in full, so is no outlier.
   bool add(double deviation, double spread);
+  /// Side work costs another amount now: forgets all but the latest draws that tell it.
+  void forget_early();
   /// The forecast moved towards the spell by that part of its deviation.
   void follow(double weight);
 
@@ -101,6 +105,7 @@ class slowdown_estimate {
   double within_limits(double deviation, double spread);
   void end_draw();
   void forget_what_has_changed();
+  void forget_before(sums const& split);
 
   double likely_;
   spell_draw now_{};
@@ -116,7 +121,7 @@ class slowdown_estimate {
   carry_fit::effects known_{};
 
   static constexpr std::size_t kept = 256;
-  std::vector<sums> before_{};  // each of the latest draws
+  std::deque<sums> before_{};  // each of the latest draws
   sums all_;
   sums forgotten_;
   double forgotten_loss_ = 0;

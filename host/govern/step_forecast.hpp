@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <vector>
 
 namespace lull {
 
@@ -15,9 +15,10 @@ class step_forecast {
     double work = 0;
   };
 
-  /// Uses one of the first spells, which only set the forecast. Returns false once it is set.
+  /// Uses one of the first spells, which only set the forecast: three, or sixteen where their work varies. Returns
+  /// false once it is set.
   bool learns(spell const& of);
-  /// Returns how much longer than foretold the spell took, within a factor of three: a pause says nothing.
+  /// Returns how much longer than foretold the spell took, within a factor of three.
   double deviation(spell const& of) const;
   /// Moves the forecast towards a spell. `unexplained`: the part of the deviation that side work does not explain.
   /// Returns the weight of the spell: the forecast moved by so much of the deviation.
@@ -26,12 +27,15 @@ class step_forecast {
   double spread() const noexcept { return spread_; }
 
  private:
+  static double times_usual(double work, double usual) noexcept;
   double by_work(double work) const;
+  void begin();
   double weigh(double unexplained);
   void learn_work(double work, double unexplained);
 
-  std::uint64_t learnt_ = 0;
-  double level_ = 0;  // of a step, as a logarithm of ns
+  std::vector<spell> first_{};  // empty once the forecast is set
+  bool is_set_ = false;
+  double level_ = 0;  // of a step of usual work, as a logarithm of ns
   double spread_ = 0.02;
   double weight_ = 0.05;  // of the next spell in the level
   double last_ = 0;       // what was unexplained in the last spell, in spreads

@@ -138,6 +138,19 @@ TEST_F(step_lengths, are_compared_by_their_work) {
   EXPECT_LT(noise(true), 0.01);
 }
 
+TEST_F(step_lengths, that_hardly_vary_are_not_logged_however_costly_side_work_is) {
+  auto const side = make(bounded(0.005));
+  job const task = submit(*side, "a");
+  await(task, job_state::placed);
+  for (int step = 0; step < 300; ++step) {
+    std::uint64_t const before = side->steps().report().withheld;
+    side->step(&trainer);
+    bool const is_withheld = side->steps().report().withheld != before;
+    say(*side, std::chrono::microseconds{(is_withheld ? 2'000 : 2'800) + random() % 10});
+  }
+  EXPECT_FALSE(within_time([&] { return !log().empty(); }, 50ms)) << log().front();
+}
+
 TEST_F(step_lengths, that_vary_much_are_logged_with_what_to_do) {
   auto const side = make(bounded(0.005));
   job const task = submit(*side, "a");

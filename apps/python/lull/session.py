@@ -77,9 +77,9 @@ class Session:
         optimizers mark none. Does nothing when off. `number`: of the step that begins, the same for all ranks; None:
         the last one's plus 1, from 0. A rank that starts later than others, or again, has to say where they are.
 
-        `work`: of the step that begins, in any unit that its length grows with, such as tokens of its batch; 0: not
-        said. With a bound, steps of different work are then compared by what each is expected to take: where lengths
-        vary by tenths, hardly anything is known without."""
+        `work`: of the step that begins, in any unit that its length grows with, such as tokens of its batch; say it of
+        each step or of none (0). With a bound, steps of different work are then compared by what each is expected to
+        take: where lengths vary by tenths, hardly anything is known without."""
         self._marks_steps = True
         if self._waits is not None:
             self._waits.marks_steps = False

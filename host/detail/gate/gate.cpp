@@ -34,6 +34,7 @@ void gate::take(std::uint64_t stream_id) {
     std::lock_guard const lock{mutex_};
     sites_.clear();
     close_policy_ = {};
+    cap_ = {};
     last_ = {};
     ahead_ = {};
     last_used_ = steady::now();
@@ -118,9 +119,10 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
   if (mode == runtime_mode::on) {
     at->past.begin_bubble(cap_.times());
     at->inside.begin_bubble();
-    bool const is_worth_it = at->past.judge() == history::verdict::harvest;
+    history::verdict const verdict = at->past.judge();
+    bool const is_worth_it = verdict == history::verdict::harvest;
     cap_.add(last_used_.time_since_epoch(), is_worth_it ? at->past.price() : std::chrono::nanoseconds{0});
-    switch (at->past.judge()) {
+    switch (verdict) {
       case history::verdict::harvest:
         break;
       case history::verdict::too_short:

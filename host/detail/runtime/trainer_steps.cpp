@@ -14,7 +14,7 @@ namespace lull::detail {
 
 namespace {
 
-constexpr std::uint64_t many_steps = 50'000;  // to know a slowdown
+constexpr std::uint64_t many_steps = 50'000;  // to know a slowdown, at best
 
 }  // namespace
 
@@ -143,15 +143,16 @@ std::string trainer_steps::advice() {
   std::lock_guard const lock{mutex_};
   if (!governor_ || has_advised_ || !governor_->noise() || last_kind_ == 0) return {};
   has_advised_ = true;
-  std::uint64_t const needed = governor_->steps_to_know(last_kind_, is_halved(last_kind_));
+  std::uint64_t const needed = governor_->steps_to_know_at_best();
   if (needed <= many_steps) return {};
   std::array<char, 512> text{};
-  std::snprintf(text.data(), text.size(),
-                "the length of a step varies by %.1f %%, so it takes about %.2g steps to know to half of max_slowdown "
-                "what side work costs, and until then it runs in few of them; if lengths follow the batch, mark steps "
-                "with their work; else a larger bound is known sooner, and without a bound a training_worth of 100 and "
-                "half of the SMs keep the cost low",
-                100 * *governor_->noise(), static_cast<double>(needed));
+  std::snprintf(
+      text.data(), text.size(),
+      "the length of a step varies by %.1f %%, so it takes %.2g steps or more to know to half of max_slowdown "
+      "what side work costs, and until then it runs in few of them; if lengths follow the batch, mark steps "
+      "with their work; else a larger bound is known sooner, and without a bound a training_worth of 100 and "
+      "half of the SMs keep the cost low",
+      100 * *governor_->noise(), static_cast<double>(needed));
   return text.data();
 }
 

@@ -336,6 +336,15 @@ TEST_F(gate_of_costly_bubbles, passes_over_bubbles_that_would_cost_more_than_a_h
     return gate_.counts()[counted::too_short] != 0;
   }));
   EXPECT_GT(gate_.counts()[counted::opened], 100U) << "not at once";
+  change_owner();
+  for (int i = 0; i < 12; ++i) {
+    bubble_id const id = open();
+    EXPECT_NE(id.bubble, 0U) << "another stream's bubbles have cost nothing yet";
+    close(id);
+    trainer_.synchronize();
+    lasts(gate_.ref().records[id.bubble & gate_.ref().record_mask]);
+    collect();
+  }
 }
 
 }  // namespace

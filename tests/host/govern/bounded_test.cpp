@@ -72,6 +72,14 @@ TEST(bounded, keeps_its_bound_where_side_work_costs_later_steps_too) {
   EXPECT_GT(harvest_of({.name = "slight, carried over", .slowdown = 0.003, .carry = 30}), 0.6);
 }
 
+/// Too slow for a surprise, and for drift of the trainer it could be taken where hardly a spell is withheld.
+TEST(bounded, keeps_its_bound_where_side_work_slowly_turns_hungry) {
+  bench::trainer_traits const trainer{
+      .name = "slowly", .slowdown = 0.0005, .later_slowdown = 0.03, .ramp = 4'000, .noise = 0.003};
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    EXPECT_LE(bench::run_governed(trainer, 0.005, 20'000, seed).slowdown_behind, 0.005) << seed;
+}
+
 TEST(bounded, compares_steps_by_their_work) {
   for (double const fixed : {0.0, 0.1, 0.6})
     EXPECT_GT(

@@ -69,6 +69,42 @@ TEST_F(forecast, foretells_a_step_by_its_work) {
   }
 }
 
+TEST_F(forecast, first_spells_of_unusual_work_are_no_measure) {
+  for (double const times : {0.01, 0.1, 20.0, 50.0}) {
+    of_ = {};
+    double square = 0;
+    for (int i = 0; i < 1'000; ++i) {
+      double const work = (i == 0 ? times : 1) * std::exp(0.3 * normal_(random_));
+      double const off = tell(step_ns * (0.1 + 0.9 * work) * noisy(0.01), 4'096 * work);
+      if (i >= 400) square += off * off / 600;
+    }
+    EXPECT_LT(std::sqrt(square), 0.02) << times;
+  }
+}
+
+TEST_F(forecast, follows_work_that_grows_or_shrinks_sixtyfold) {
+  for (double const way : {4.2, -4.2}) {
+    of_ = {};
+    double square = 0;
+    for (int i = 0; i < 4'000; ++i) {
+      double const work = std::exp(way * i / 4'000 + 0.3 * normal_(random_));
+      double const off = tell(step_ns * work * noisy(0.01), 4'096 * work);
+      if (i >= 1'000) square += off * off / 3'000;
+    }
+    EXPECT_LT(std::sqrt(square), 0.05) << way;
+  }
+}
+
+TEST_F(forecast, learns_at_once_how_much_of_a_length_is_work) {
+  double square = 0;
+  for (int i = 0; i < 300; ++i) {
+    double const work = normal_(random_) > 0 ? 1 : 0.1;
+    double const off = tell(step_ns * (0.3 + 0.7 * work) * noisy(0.01), work);
+    if (i >= 60) square += off * off / 240;
+  }
+  EXPECT_LT(std::sqrt(square), 0.03);
+}
+
 TEST_F(forecast, work_that_is_told_from_some_step_on_is_used_from_there_on) {
   for (int i = 0; i < 100; ++i) tell(step_ns);
   double square = 0;
