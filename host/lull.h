@@ -242,8 +242,7 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
    says where the others are. After a trainer goes back, numbers come again. LULL_SKIP_STEP, before a validation or a
    checkpoint, marks nothing and does not use `stream`: the time until the next mark is not counted, and with a bound
    there is no side work in bubbles that are opened until then. `work`: of the step that begins, at least 0, in any unit
-   that its length grows with, such as tokens; say it of each step or of none (0): with a bound, it foretells lengths.
- */
+   that its length grows with, such as tokens; of each step, or of none (0): with a bound it foretells lengths. */
 lull_status lull_step(lull_runtime* runtime, void* stream, uint64_t number, double work);
 
 /* Costs no call to the device. Changes max_slowdown: above 0 and at most 1; 0: no bound, from now on. No side work then
