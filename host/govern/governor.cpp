@@ -42,7 +42,6 @@ constexpr double expected_surprise = 0.75, startling = 3.5;  // units: spreads, 
 constexpr double room_a_unit = 0.6;                          // … of the room that is left
 constexpr std::uint32_t wary_spells = 24;
 constexpr double wary_chance = 0.3;
-constexpr std::uint64_t surprises_of_a_change = 6;  // harvested spells in a row
 
 /// Uniform in [0, 1) (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
 double draw(std::uint64_t seed, std::uint64_t spell) {
@@ -277,7 +276,6 @@ void governor::end(spell const& of) {
     if (of.is_harvested && !is_outlier) {
       if (deviation - expected > unit_of_surprise(its)) {
         its.surprising.add(excess);
-        if (its.surprising.count == surprises_of_a_change) its.estimate.forget_early();
       } else {
         its.surprising = {};
       }

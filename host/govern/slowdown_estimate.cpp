@@ -212,21 +212,6 @@ double slowdown_estimate::spells_to_know(double half, double chance, double spre
 
 double slowdown_estimate::loss() const noexcept { return forgotten_loss_ + remembered().loss(); }
 
-void slowdown_estimate::forget_before(sums const& split) {
-  forgotten_loss_ += (split - forgotten_).loss();
-  forgotten_ = split;
-}
-
-void slowdown_estimate::forget_early() {
-  std::uint64_t const draws = remembered().draws;
-  for (std::uint64_t late = min_late; late < kept && late < draws; late *= 2) {
-    sums const split = before_[(all_.draws - late) % kept];
-    if (!(all_ - split).can_tell()) continue;
-    forget_before(split);
-    return;
-  }
-}
-
 void slowdown_estimate::forget_what_has_changed() {
   std::uint64_t const draws = remembered().draws;
   for (std::uint64_t late = min_late; late < kept && late + min_late <= draws; late *= 2) {
@@ -242,7 +227,8 @@ void slowdown_estimate::forget_what_has_changed() {
     double const allowed2 = errors * errors + 2 * std::log1p(static_cast<double>(draws) / 100);
     double const error2 = recent.unseen(few) * now.direct_error2() + early.unseen(few) * before.direct_error2();
     if (more * more <= allowed2 * error2) continue;
-    forget_before(split);
+    forgotten_loss_ += early.loss();
+    forgotten_ = split;
     if (more < 0) {  // the forecast still comes down, which would look like something carried
       forgotten_loss_ += recent.loss();
       forgotten_ = all_;

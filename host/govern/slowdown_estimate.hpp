@@ -52,8 +52,6 @@ class slowdown_estimate {
   /// Adds the spell's deviation from the forecast, as a logarithm. `spread`: of spells around it. Returns whether it
   /// counts in full, so is no outlier.
   bool add(double deviation, double spread);
-  /// Side work costs another amount now: forgets all but the latest draws that tell it.
-  void forget_early();
   /// The forecast moved towards the spell by that part of its deviation.
   void follow(double weight);
 
@@ -105,7 +103,6 @@ class slowdown_estimate {
   double within_limits(double deviation, double spread);
   void end_draw();
   void forget_what_has_changed();
-  void forget_before(sums const& split);
 
   double likely_;
   spell_draw now_{};

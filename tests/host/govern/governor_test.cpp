@@ -295,7 +295,9 @@ TEST(governor, is_wary_when_a_harmless_job_turns_hungry_and_makes_up_for_it) {
   }
   EXPECT_LE(harvested, 12) << "a draw that lets it run for long was not ended";
   EXPECT_LE(of.chance(), 0.3);
-  train(of, step, 3'000, 0.1);
+  train(of, step, step + 40, 0.1);
+  EXPECT_LT(of.chance(), 0.1) << "spells in a row took a tenth longer";
+  train(of, step + 40, 3'000, 0.1);
   EXPECT_LT(of.chance(), 0.06);
   EXPECT_GT(of.interval()->high, 0.08);
 }

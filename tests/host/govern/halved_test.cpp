@@ -93,6 +93,16 @@ TEST_F(halved, one_that_turns_tame_is_tried_whole_again) {
   EXPECT_EQ(found.half, 0);
 }
 
+/// Nothing of half changes, so only trials of all can tell.
+TEST_F(halved, one_whose_whole_alone_turns_tame_is_tried_whole_again) {
+  train(1'500, {.whole = 0.03, .half = 0.004});
+  ASSERT_TRUE(governor_.is_halved(kind));
+  train(8 * 1'024, {.whole = 0.001, .half = 0.004});
+  counts const found = train(1'000, {.whole = 0.001, .half = 0.004});
+  EXPECT_GT(found.whole, 700);
+  EXPECT_FALSE(governor_.is_halved(kind));
+}
+
 /// The same seeds with and without halving.
 TEST_F(halved, more_is_done_within_the_bound) {
   bench::trainer_traits const may{.name = "hungry", .slowdown = 0.03, .noise = 0.005, .half = 0.007};

@@ -204,12 +204,12 @@ TEST(slowdown_estimate, interval_rarely_ever_misses_though_it_is_looked_at_all_t
 
 TEST(slowdown_estimate, forgets_what_was_before_a_change_and_prices_each_spell_at_its_time) {
   estimated of{9};
-  of.spells(400, 0.002, 0.005);
+  of.spells(400, 0.02, 0.005);
   ASSERT_GT(of->spells(), 380U);
-  of.spells(60, 0.05, 0.005);
+  of.spells(60, 0.1, 0.005);
   EXPECT_LE(of->spells(), 80U);
-  EXPECT_GT(of->interval()->estimate, 0.03);
-  EXPECT_NEAR(of->loss(), 200 * 0.002 + 30 * 0.05, 0.8);
+  EXPECT_GT(of->interval()->estimate, 0.06);
+  EXPECT_NEAR(of->loss(), 200 * 0.02 + 30 * 0.1, 2);
   of.spells(400, 0.002, 0.005);
   EXPECT_LE(of->spells(), 400U);
   EXPECT_NEAR(of->interval()->estimate, 0.002, 0.006);
