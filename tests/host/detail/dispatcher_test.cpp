@@ -124,7 +124,8 @@ TEST_F(runtime_recorded, workers_are_told_how_long_the_last_bubbles_of_their_sit
   auto const bubbles = [&](int count, char const* where) { bubbles_of(*side, trainer, count, where); };
   bubbles(8, "long");
   EXPECT_EQ(seen.usual().min_ns, 0U);
-  for (int at = 0; at < 1'000 && seen.usual().min_ns == 0; ++at) bubbles(1, "long");  // lengths come some bubbles late
+  // Lengths come some bubbles late. On a busy computer the host may seem to have closed a bubble early; 32 are kept.
+  for (int at = 0; at < 1'000 && seen.usual().min_ns <= 1'900'000; ++at) bubbles(1, "long");
   EXPECT_GT(seen.usual().min_ns, 1'900'000U);
   EXPECT_GT(seen.usual().spread_ns, 0U);
   bubbles(1, "another");
@@ -137,7 +138,7 @@ TEST_F(runtime_recorded, lengths_that_may_have_been_alike_are_told_as_such) {
   auto const side = make();
   job const task = submit(*side, "a");
   await(task, job_state::placed);
-  for (int at = 0; at < 1'000 && seen.usual().min_ns == 0; ++at) bubbles_of(*side, trainer, 1, "long");
+  for (int at = 0; at < 1'000 && seen.usual().min_ns <= 1'900'000; ++at) bubbles_of(*side, trainer, 1, "long");
   EXPECT_GT(seen.usual().min_ns, 1'900'000U);
   EXPECT_EQ(seen.usual().from_ns, seen.usual().min_ns);
   EXPECT_EQ(seen.usual().until_ns, seen.usual().min_ns);
