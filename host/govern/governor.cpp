@@ -110,8 +110,8 @@ std::uint64_t governor::spells_a_draw(std::uint64_t kind, bool may_halve) const 
   double const ended = static_cast<double>(ended_);
   double most = std::min({max_draw, ended / least_draws, spells_between_withheld * (1 - chance(kind, false))});
   for (of_size const* const size : {&found->all, &found->half}) {
-    if (size == &found->half && (!may_halve || !size->estimate.interval())) continue;
     auto const known = size->estimate.interval();
+    if (size == &found->half && (!may_halve || !known)) continue;
     if (!known || size->wary != 0 || size->surprising.count >= 2) return 1;
     double const slowdown = std::max((known->estimate + known->high) / 2, 1e-9);
     most = std::min(most, options_.max_slowdown / slowdown * std::min(draw_cost * ended, draw_horizon));

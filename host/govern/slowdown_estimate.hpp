@@ -20,7 +20,7 @@ struct spell_draw {
 };
 
 /// Estimates how much longer a trainer's steps take if side work runs in all of them, what it costs later steps
-/// included: clocks and heat take a while to come back. It uses spells: a few steps in a row that were drawn to be
+/// included. It uses spells: a few steps in a row that were drawn to be
 /// harvested, or not to be.
 ///
 /// Chance and forecast of a spell depend on earlier spells alone, and the draw on nothing. So deviations from the

@@ -4,17 +4,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/govern/governor.hpp>
 #include <lull/host/runtime.hpp>
-#include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/host/said_lengths.hpp>
 #include <lull/tests/support/within_time.hpp>
 
 namespace lull {
@@ -22,15 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The test sets how long steps are.
-class halved_workers : public runtime_recorded {
+class halved_workers : public said_lengths {
  protected:
-  halved_workers() {
-    seen.length_of_step = [this] {
-      std::lock_guard const lock{mutex_};
-      return lengths_.at(told_++);
-    };
-  }
   static runtime_options bounded() {
     runtime_options made = options(runtime_mode::on, launch_time::at_open);
     made.max_slowdown = 0.005;
@@ -51,13 +42,8 @@ class halved_workers : public runtime_recorded {
     side.close(opened, &trainer);
     EXPECT_EQ(opened.what == counted::withheld, runs == side_work::none);
     double const slowdown = runs == side_work::all ? whole : runs == side_work::half ? half : 0;
-    {
-      std::lock_guard const lock{mutex_};
-      double const ns = 1e8 * (1 + 0.003 * normal_(random_)) * (1 + slowdown);
-      lengths_.emplace_back(static_cast<std::chrono::nanoseconds::rep>(ns));
-    }
-    trainer.synchronize();
-    await_that([&] { return side.steps().report().timed + 1 >= side.steps().report().begun; });
+    double const ns = 1e8 * (1 + 0.003 * normal_(random_)) * (1 + slowdown);
+    say(side, std::chrono::nanoseconds{static_cast<std::chrono::nanoseconds::rep>(ns)});
     for (std::string const& each : seen.take()) {
       if (!each.starts_with("launch")) continue;
       EXPECT_EQ(each.ends_with(" of 1 block"), runs == side_work::half) << each;
@@ -69,9 +55,6 @@ class halved_workers : public runtime_recorded {
 
  private:
   std::array<int, 3> launches_{};
-  std::mutex mutex_;
-  std::vector<std::chrono::nanoseconds> lengths_;
-  std::size_t told_ = 0;
   std::mt19937_64 random_{5};
   std::normal_distribution<double> normal_;
 };

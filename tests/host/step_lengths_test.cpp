@@ -4,16 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <random>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/runtime.hpp>
-#include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/host/said_lengths.hpp>
 #include <lull/tests/support/within_time.hpp>
 
 namespace lull {
@@ -21,43 +18,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class step_lengths : public runtime_recorded {
+class step_lengths : public said_lengths {
  protected:
-  step_lengths() {
-    seen.length_of_step = [this] {
-      std::lock_guard const lock{mutex_};
-      return lengths_.at(told_++);
-    };
-  }
   static runtime_options bounded(double max_slowdown) {
     runtime_options made = options();
     made.max_slowdown = max_slowdown;
     return made;
-  }
-  /// Says how long the step is that was marked last. The next one may be marked once all before it are timed.
-  void say(runtime const& side, std::chrono::nanoseconds length) {
-    {
-      std::lock_guard const lock{mutex_};
-      lengths_.push_back(length);
-    }
-    trainer.synchronize();
-    await_timed(side, side.steps().report().begun - 1);
-  }
-  void forget() {
-    std::lock_guard const lock{mutex_};
-    lengths_.clear();
-    told_ = 0;
   }
   static void await_timed(runtime const& side, std::uint64_t count) {
     await_that([&] { return side.steps().report().timed >= count; });
   }
 
   std::mt19937_64 random{1};
-
- private:
-  std::mutex mutex_;
-  std::vector<std::chrono::nanoseconds> lengths_;
-  std::size_t told_ = 0;
 };
 
 /// Steps with the costly job are ten times as long.

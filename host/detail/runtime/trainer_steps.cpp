@@ -151,7 +151,7 @@ std::string trainer_steps::advice() {
       "the length of a step varies by %.1f %%, so it takes %.2g steps or more to know to half of max_slowdown "
       "what side work costs, and until then it runs in few of them; if lengths follow the batch, mark steps "
       "with their work; else a larger bound is known sooner, and without a bound a training_worth of 100 and "
-      "half of the SMs keep the cost low",
+      "half of the SMs make it cost less",
       100 * *governor_->noise(), static_cast<double>(needed));
   return text.data();
 }
