@@ -20,12 +20,12 @@ from typing import Any
 
 from . import arrivals, torch_hook, waits
 from .binding import ArgumentError, Error, Status, log
+from .bubble_scope import BubbleScope
 from .captured_step import SideStep
 from .job import Job
 from .options import Options, with_options_of
 from .ranks import own_file
 from .runtime import Runtime, no_counts, off_job, refuse_no_task
-from .sites import site_of
 from .streams import pointer_of
 from .task_lists import loaded_at_start, split
 
@@ -149,30 +149,18 @@ class Session:
                 self._waits = placed
                 placed.install()
 
-    @contextlib.contextmanager
-    def bubble(self, site: str, stream: object = None) -> Iterator[None]:
+    def bubble(self, site: str, stream: object = None) -> AbstractContextManager[None]:
         """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off. What
         goes wrong inside is a warning: it must not reach the training."""
-        runtime = self._runtime
-        if runtime is None:
-            yield
-            return
-        pointer = pointer_of(stream)
-        bubble = self._guarded(runtime.open, site_of(site), pointer)
-        try:
-            yield
-        finally:
-            if bubble:
-                self._guarded(runtime.close_bubble, bubble, pointer)
+        return BubbleScope(self._now, site, stream, self._warn_of_bubble)
 
-    def _guarded(self, call, *arguments):
-        try:
-            return call(*arguments)
-        except Error as why:
-            if self._runtime is not None and not self._has_raised:  # else the scope has ended meanwhile
-                self._has_raised = True
-                log.warning("a bubble is passed over: %s", why)
-            return None
+    def _now(self):
+        return self._runtime
+
+    def _warn_of_bubble(self, why):
+        if self._runtime is not None and not self._has_raised:  # else the scope has ended meanwhile
+            self._has_raised = True
+            log.warning("a bubble is passed over: %s", why)
 
     def __enter__(self) -> Session:
         global _active

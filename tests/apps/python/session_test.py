@@ -300,6 +300,11 @@ class Streams(fake_torch.WithFakeTorch):
         self.assertEqual(streams.pointer_of(0), 0)
         self.assertEqual(streams.pointer_of(self.stream), self.stream.__index__())
         self.assertEqual(streams.pointer_of(None), self.stream.__index__())  # torch's current one
+        inside = types.SimpleNamespace(
+            _cuda_getDevice=lambda: 2, _cuda_getCurrentRawStream=lambda device: 4720 + device
+        )
+        with mock.patch.object(self.torch, "_C", inside, create=True):
+            self.assertEqual(streams.pointer_of(None), 4722)
         with self.assertRaisesRegex(lull.Error, "version 1"):
             streams.pointer_of(types.SimpleNamespace(__cuda_stream__=lambda: (1, 4711)))
         with self.assertRaisesRegex(lull.Error, "is no stream"):
@@ -315,6 +320,15 @@ class Streams(fake_torch.WithFakeTorch):
                 self.stream.sleep(0.001)
             with self.assertRaises(ZeroDivisionError), side.bubble("mine", self.stream):
                 raise ZeroDivisionError
+            counts = side.counts()
+            self.assertEqual((counts["opened"], counts["nested"], counts["unmatched"]), (3, 0, 0))
+        with self.observe() as side:
+            scope = side.bubble("mine", self.stream)
+            for _ in range(2):  # one after another
+                with scope:
+                    self.stream.sleep(0.001)
+            with scope, self.assertRaisesRegex(lull.Error, "entered inside itself"), scope:
+                pass
             counts = side.counts()
             self.assertEqual((counts["opened"], counts["nested"], counts["unmatched"]), (3, 0, 0))
         with lull.bubble("mine", "no stream at all"):  # nothing is on, so nothing is looked at
