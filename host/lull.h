@@ -116,7 +116,7 @@ typedef struct lull_tuning {
   int64_t rest_ns;        /* side work stops this long before a bubble usually closes; at most 1 ms; 0: Lull chooses;
                              -1: never */
   double training_worth;  /* microseconds of side work that one of training is worth: shorter bubbles than that pays for
-                             get none; at most 1e6; 0: Lull chooses, 30 on a CUDA device; -1: any bubble pays */
+                             get none; at most 1e6; 0: Lull chooses (30 on CUDA); -1: any bubble pays, and no cap */
 } lull_tuning;
 
 typedef struct lull_options {
@@ -140,9 +140,10 @@ typedef struct lull_options {
                           .trace.json; %p: the process, %d: the device; LULL_REPORT in the environment goes before it.
                           Null: none; when observing, the text goes to the log */
   double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
-                          cent; 0: no bound. Side work then runs in some of the steps that lull_step marks, and in none
-                          before the first; where none was marked in 512 bubbles, openings at one site stand for marks.
-                          In captured graphs a mark counts for what the stream replays after it */
+                          cent. Side work then runs in some of the steps that lull_step marks, and in none before the
+                          first; after 512 bubbles without, openings at one site are marks. In captured graphs a mark
+                          counts for what the stream replays after it. 0: what is known to make marked steps over 1 %
+                          longer runs in fewer */
   uint64_t draw_seed;  /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
@@ -208,7 +209,7 @@ typedef struct lull_counts {
   uint64_t released;     /* … whose workers stopped waiting before the opening: too long, or another could work */
   uint64_t no_gate;      /* opens on a stream while 16 other streams have gates, ignored */
   uint64_t off;          /* opens while the runtime is off */
-  uint64_t withheld;     /* opens in steps without side work, ignored, so that max_slowdown is kept */
+  uint64_t withheld;     /* opens in steps without side work, ignored, to know or to limit what it costs */
 } lull_counts;
 
 lull_status lull_get_counts(lull_runtime* runtime, lull_counts* counts);
@@ -240,9 +241,9 @@ lull_status lull_ready(lull_runtime* runtime, void* stream, int* ready);
 /* Enqueue only. Marks where a training step ends and the next begins, on the training stream; nothing under capture.
    `number`: of the step that begins, the same for all ranks, or LULL_NEXT_STEP. A rank that starts later, or again,
    says where the others are. After a trainer goes back, numbers come again. LULL_SKIP_STEP, before a validation or a
-   checkpoint, marks nothing and does not use `stream`: the time until the next mark is not counted, and with a bound
-   there is no side work in bubbles that are opened until then. `work`: of the step that begins, at least 0, in any unit
-   that its length grows with, such as tokens; of each step, or of none (0): with a bound it foretells lengths. */
+   checkpoint, marks nothing and does not use `stream`: the time until the next mark is not counted, and under a bound
+   bubbles opened until then have no side work. `work`: of the step that begins, at least 0, in any unit that its length
+   grows with, such as tokens; of each step, or of none (0): it foretells lengths. */
 lull_status lull_step(lull_runtime* runtime, void* stream, uint64_t number, double work);
 
 /* Costs no call to the device. Changes max_slowdown: above 0 and at most 1; 0: no bound, from now on. No side work then
@@ -254,20 +255,20 @@ lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double
 
 typedef struct lull_steps {
   uint32_t size;     /* sizeof(lull_steps), set by the caller */
-  int32_t is_known;  /* 1: the slowdown is known; 0: not yet, or there is no bound, and its three values are 0 */
+  int32_t is_known;  /* 1: the slowdown is known; 0: not yet, or there is no bound or cap; its three values are 0 */
   uint64_t begun;    /* steps that were marked, or openings at one site where none is, since the bound was set */
   uint64_t timed;    /* … whose lengths are known */
   uint64_t total_ns; /* … of these, together */
-  uint64_t withheld; /* … without side work, so that max_slowdown is kept */
+  uint64_t withheld; /* … without side work, to know or to limit what it costs */
   double chance;     /* that side work runs in a step to come */
   double slowdown;   /* of a step in which it runs, as a share, with its 95 % interval */
   double slowdown_low;
   double slowdown_high;
   double noise;           /* of a step's length around what was expected of it, as a share; 0: not known yet */
   double max_slowdown;    /* the bound, as a share; 0: none */
-  uint64_t steps_to_know; /* after how many steps with the jobs of now the interval is half of max_slowdown to either
-                             side, with this noise and this chance; 0: not known yet */
+  uint64_t steps_to_know; /* until the interval is half of the bound or cap to either side, as it is now; 0: unknown */
   uint64_t halved;        /* steps in which it has half of its blocks, as a trial or to do more in all */
+  double cap;             /* on what side work is known to cost, as a share; 0: there is a bound, or none is kept */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. `name`: the slowdown is that of
@@ -388,9 +389,8 @@ lull_status lull_job_result(lull_job* job, char* text, size_t size, size_t* need
    first call computes it, which may take longer than the job did. After lull_job_result it reads the inputs again, and
    takes the arrays' memory meanwhile; LULL_ERROR_STATE if the arrays were above 256 MiB together with others'. */
 lull_status lull_job_verify(lull_job* job, int* ok, char* text, size_t size, size_t* needed);
-/* Cancels the job if it is not over, and frees it with all that it took: of a job that is over, too, that is how memory
-   and handle go back before the runtime ends. LULL_TIMED_OUT: a block still works on it; it is cancelled, and its
-   handle stays valid. */
+/* Cancels the job if it is not over, and frees it: so memory and handle of a job that is over go back before the
+   runtime ends. LULL_TIMED_OUT: a block still works on it; it is cancelled, and its handle stays valid. */
 lull_status lull_job_destroy(lull_job* job, uint64_t at_most_ns);
 
 #ifdef __cplusplus

@@ -43,6 +43,10 @@ inline constexpr std::chrono::nanoseconds max_min_bubble = std::chrono::seconds{
 inline constexpr double default_training_worth = 30;
 inline constexpr double max_training_worth = 1e6;
 
+/// By how much side work may be known to make a step longer, as a share, where steps are marked and there is no bound
+/// (docs/decisions/cap.md).
+inline constexpr double slowdown_cap = 0.01;
+
 /// The largest allowed `runtime_tuning::rest_before_close`.
 inline constexpr std::chrono::nanoseconds max_rest_before_close = std::chrono::milliseconds{1};
 
@@ -78,7 +82,8 @@ struct runtime_tuning {
 struct runtime_options {
   executor_options executor;
   runtime_mode mode = runtime_mode::on;
-  /// The bound on the mean slowdown of the trainer's steps, as a share: 0.005 is half a per cent. 0: no bound. Under a
+  /// The bound on the mean slowdown of the trainer's steps, as a share: 0.005 is half a per cent. 0: no bound, but
+  /// `slowdown_cap`, unless `training_worth` is 0. Under a
   /// bound side work runs in some steps only, as the program marks them with `runtime::step`, and in none before the
   /// first mark. If a program marks none in 512 bubbles, openings at one site stand for marks, and a line is logged. In
   /// captured graphs a mark counts for what the stream replays after it. How the bound is kept, and its price:

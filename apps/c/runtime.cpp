@@ -279,7 +279,8 @@ lull_status lull_get_steps(lull_runtime* runtime, char const* name, lull_steps* 
                     .noise = now.noise.value_or(0),
                     .max_slowdown = now.max_slowdown,
                     .steps_to_know = now.steps_to_know,
-                    .halved = now.halved},
+                    .halved = now.halved,
+                    .cap = now.cap},
          "steps");
   });
 }

@@ -81,8 +81,8 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
       ->type_name("TIME");
   command
       .add_option("--training-worth", into.training_worth,
-                  "microseconds of side work that one of training is worth: no side work where bubbles bring less; 0: "
-                  "any is worth it [30 on a GPU]")
+                  "microseconds of side work that one of training is worth: no side work where bubbles bring less, "
+                  "or in so many iterations that they take more than 1 % longer; 0: any is worth it [30 on a GPU]")
       ->check(CLI::Range(0.0, max_training_worth));
   command
       .add_option(

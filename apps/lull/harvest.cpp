@@ -110,10 +110,8 @@ class harvest {
       if (asked_.trace) add_to_trace(replays, treatments, pair);
       std::ranges::move(replays[1].bubbles, std::back_inserter(bubbles_));
     }
-    if (plan_.max_slowdown != 0) {
-      report_.steps = side_.steps().report();
-      side_.steps().bound_slowdown(0);  // what is unfinished runs to its end outside the timing
-    }
+    report_.steps = side_.steps().report();
+    side_.steps().bound_slowdown(0);  // what is unfinished runs to its end outside the timing
     report_.interrupted = stop_.requested();
     std::size_t const whole = with_ms_.size();
     if (whole < asked_.pairs && !report_.interrupted && limit_.over())

@@ -62,7 +62,7 @@ class bubble_treatment final : public side_treatment {
   }
 
   treatment how() override {
-    return {.name = "with side work", .side = &in_.side, .marks_steps = in_.plan.max_slowdown != 0};
+    return {.name = "with side work", .side = &in_.side, .marks_steps = in_.side.steps().report().may_withhold()};
   }
   std::vector<side_jobs::reached> progress() const override { return jobs_->progress(); }
 

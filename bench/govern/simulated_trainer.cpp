@@ -173,10 +173,11 @@ bool is_constant(trainer_traits const& trainer) {
 
 std::span<trainer_traits const> simulated_trainers() { return trainers; }
 
-governed_run run_governed(trainer_traits const& trainer, double max_slowdown, std::uint64_t steps, std::uint64_t seed) {
+governed_run run_governed(trainer_traits const& trainer, double max_slowdown, std::uint64_t steps, std::uint64_t seed,
+                          bool is_cap) {
   step_times times{trainer, steps, seed};
   std::size_t const count = trainer.other_rank < 0 ? 1 : 2;
-  std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .draw_seed = seed}});
+  std::vector<governor> ranks(count, governor{{.max_slowdown = max_slowdown, .draw_seed = seed, .is_cap = is_cap}});
   if (trainer.assumed >= 0) {
     for (governor& rank : ranks) rank.assume_slowdown(kind, {trainer.assumed});
   }

@@ -52,7 +52,8 @@ struct governed_run {
   double harvest = 0;  // harvested steps, of those that the best share within the bound would give, one for each half
 };
 
-/// Step times reach the governors three steps late.
-governed_run run_governed(trainer_traits const& trainer, double max_slowdown, std::uint64_t steps, std::uint64_t seed);
+/// Step times reach the governors three steps late. `is_cap`: as in governor_options.
+governed_run run_governed(trainer_traits const& trainer, double max_slowdown, std::uint64_t steps, std::uint64_t seed,
+                          bool is_cap = false);
 
 }  // namespace lull::bench

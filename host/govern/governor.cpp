@@ -31,6 +31,7 @@ constexpr double max_draw = 64, draw_cost = 0.03, draw_horizon = 160, least_draw
 constexpr double spells_between_withheld = 256;  // else a slow rise would be taken for drift
 constexpr double likely_carried = 2;             // of the bound: what side work may well cost later steps
 constexpr double near_withheld = 0.12;           // share of spells, where the slowdown may be as high as the bound
+constexpr double unknown_withheld = 0.125;       // … under a cap, until there is an interval
 // With half of the blocks, relative to all. Products did 0.62, PageRank 0.67 and streaming 0.69
 // (docs/decisions/governor.md).
 constexpr double speed_of_half = 0.6;
@@ -322,21 +323,23 @@ void governor::choose_size(appetite& of) const noexcept {
 }
 
 double governor::chance(std::uint64_t kind, bool half) const {
-  if (open_.size() == max_open) return least_chance;  // until lengths come in again
+  if (open_.size() == max_open && !options_.is_cap) return least_chance;  // until lengths come in again
   static slowdown_estimate const nothing{1, 1};
   static appetite const unknown{.all = {.estimate = nothing}, .half = {.estimate = nothing}};
   appetite const* const found = find(kind);
   appetite const& its_kind = found != nullptr ? *found : unknown;
   of_size const& of = its_kind.of(half);
-  if (auto const known = of.estimate.interval())
-    return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
-  harvested_spells const warm_up = half ? harvested_spells{} : its_kind.warm_up;
-  if (std::uint64_t const devoured = of.first.devoured + warm_up.devoured;
-      devoured >= 2 && 2 * devoured >= of.first.count + warm_up.count) {
-    double const mean = std::max(of.first.mean(), warm_up.mean());
-    return std::max(affordable(of, mean, mean), least_chance);
+  auto const known = of.estimate.interval();
+  auto const devoured = seen_to_devour(its_kind, half);
+  auto const idea = assumed(kind, half);
+  if (options_.is_cap) {
+    if (known) return within_cap(known->estimate, known->low);
+    double const seen = devoured.value_or(idea ? idea->slowdown : 0);
+    return std::min(1 - unknown_withheld, within_cap(seen, seen));
   }
-  if (auto const idea = assumed(kind, half)) {
+  if (known) return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
+  if (devoured) return std::max(affordable(of, *devoured, *devoured), least_chance);
+  if (idea) {
     double const seen = of.first.count >= 2 ? of.first.mean() - forecast_.spread() : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
     double const most = idea->is_at_least ? first_chance : assumed_chance;
@@ -345,6 +348,22 @@ double governor::chance(std::uint64_t kind, bool half) const {
   // Recover what other kinds lost before trying a new one.
   bool const is_in_debt = loss() - its_kind.loss() > aim * options_.max_slowdown * static_cast<double>(ended_);
   return is_in_debt ? least_chance : first_chance;
+}
+
+/// Returns what the first harvested spells cost, if half of them, and two or more, took far longer than forecast.
+std::optional<double> governor::seen_to_devour(appetite const& its_kind, bool half) {
+  of_size const& of = its_kind.of(half);
+  harvested_spells const warm_up = half ? harvested_spells{} : its_kind.warm_up;
+  std::uint64_t const devoured = of.first.devoured + warm_up.devoured;
+  if (devoured < 2 || 2 * devoured < of.first.count + warm_up.count) return std::nullopt;
+  return std::max(of.first.mean(), warm_up.mean());
+}
+
+/// Returns the chance under a cap. The nearer the slowdown is to it, the more spells are withheld to know it better.
+double governor::within_cap(double estimate, double low) const noexcept {
+  double const cap = options_.max_slowdown;
+  double const withheld = std::max(options_.min_withheld, near_withheld * std::clamp(estimate / cap, 0.0, 1.0));
+  return low > cap ? std::clamp(aim * cap / estimate, least_chance, 1 - withheld) : 1 - withheld;
 }
 
 /// Half of the blocks cost at most what all of them do.

@@ -26,6 +26,9 @@ struct governor_options {
   std::uint32_t steps_a_spell = 4;
   /// The least share of spells in which no rank harvests, above 0 and at most a half. Near the bound up to 0.12.
   double min_withheld = 0.02;
+  /// Side work gives way only to what is known: it runs unless the interval shows that it costs more than
+  /// `max_slowdown`, and then in the share of spells that keeps to that. Nothing is recovered.
+  bool is_cap = false;
 };
 
 /// Decides in which steps of a trainer side work may run, so that the steps take at most `max_slowdown` longer in the
@@ -150,6 +153,8 @@ class governor {
   void choose_size(appetite& of) const noexcept;
   double share_within_bound(double slowdown) const noexcept;
   std::optional<assumed_slowdown> assumed(std::uint64_t kind, bool half) const;
+  static std::optional<double> seen_to_devour(appetite const& its_kind, bool half);
+  double within_cap(double estimate, double low) const noexcept;
   double affordable(of_size const& of, double slowdown, double high) const;
   double loss() const noexcept;
 

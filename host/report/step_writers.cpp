@@ -18,8 +18,10 @@ std::string percent(double share) {
 }  // namespace
 
 std::string bound_text(step_report const& steps) {
-  if (steps.max_slowdown == 0) return {};
-  std::string text = "Steps may take " + percent(steps.max_slowdown) + " longer in the mean";
+  bool const is_bounded = steps.max_slowdown != 0;
+  if (!is_bounded && (steps.cap == 0 || steps.begun == 0)) return {};
+  std::string text = is_bounded ? "Steps may take " + percent(steps.max_slowdown) + " longer in the mean"
+                                : "Side work that is known to make a step " + percent(steps.cap) + " longer gives way";
   if (steps.begun == 0) return text + "; no step was marked, so no side work ran: call step";
   text += ", so " + std::to_string(steps.withheld) + " of " + std::to_string(steps.begun) + " had no side work; ";
   if (steps.slowdown) {
@@ -31,7 +33,7 @@ std::string bound_text(step_report const& steps) {
   text += "; " + percent(steps.chance) + " of those to come may have it";
   if (steps.halved != 0) text += "; in " + std::to_string(steps.halved) + " it had half of its blocks";
   bool const is_known = steps.slowdown && steps.slowdown->high - steps.slowdown->low <= steps.max_slowdown;
-  if (!is_known && steps.noise) {
+  if (is_bounded && !is_known && steps.noise) {
     text += "; with the noise seen, " + percent(*steps.noise) +
             " of a step, it will be known to half of the bound after about " + std::to_string(steps.steps_to_know) +
             " steps";
@@ -42,15 +44,17 @@ std::string bound_text(step_report const& steps) {
 std::string step_json(step_report const& steps) {
   auto const mean_ms = static_cast<double>(steps.total.count()) / 1e6 / static_cast<double>(steps.timed);
   bool const is_bounded = steps.max_slowdown != 0;
+  bool const may_withhold = steps.may_withhold();
   json interval;
   if (steps.slowdown) interval = {100 * steps.slowdown->low, 100 * steps.slowdown->high};
   return json{{"marked", steps.begun},
               {"timed", steps.timed},
               {"mean_ms", steps.timed != 0 ? json(mean_ms) : json(nullptr)},
               {"max_slowdown_pct", is_bounded ? json(100 * steps.max_slowdown) : json(nullptr)},
-              {"withheld", is_bounded ? json(steps.withheld) : json(nullptr)},
-              {"halved", is_bounded ? json(steps.halved) : json(nullptr)},
-              {"chance", is_bounded ? json(steps.chance) : json(nullptr)},
+              {"cap_pct", steps.cap != 0 ? json(100 * steps.cap) : json(nullptr)},
+              {"withheld", may_withhold ? json(steps.withheld) : json(nullptr)},
+              {"halved", may_withhold ? json(steps.halved) : json(nullptr)},
+              {"chance", may_withhold ? json(steps.chance) : json(nullptr)},
               {"slowdown_pct", steps.slowdown ? json(100 * steps.slowdown->estimate) : json(nullptr)},
               {"ci95_pct", interval},
               {"noise_pct", steps.noise ? json(100 * *steps.noise) : json(nullptr)},

@@ -40,7 +40,7 @@ class Tuning:
     enqueued when the bubble is open, not before. `min_bubble`: no side work runs at a site whose last eight bubbles
     were shorter, in seconds; None: 30 µs. `training_worth`: how many microseconds of side work one of training is
     worth; no side work runs at a site that brings less than so much of what it costs; None: 30 on a GPU; 0: any is
-    worth it. `rest_before_close`: side work rests so long before a bubble usually closes;
+    worth it, and no cap holds. `rest_before_close`: side work rests so long before a bubble usually closes;
     None: 10 µs; 0: never. `launch`: "at_open" for hosts that block inside bubbles. `processors`: the most SMs that
     workers use; 0: all that are not kept off.
 
@@ -81,7 +81,8 @@ class Options:
     same bits. Their memory is saved in `saved_bytes` of pinned host memory, taken at start; without it none is evicted.
 
     `max_slowdown`: by how much training steps may take longer in the mean, as a share: 0.005 is half a per cent; 0: no
-    bound. Where waits are bracketed, each step of an optimizer marks one; otherwise, and where a training step has
+    bound, but a cap: side work that is known to make marked steps more than 1 % longer runs in fewer. Where waits are
+    bracketed and there is a bound, each step of an optimizer marks one; otherwise, and where a training step has
     several optimizers, call `step` once a step. In captured graphs a mark counts for what the stream replays after it.
     `profile`: file of `lull.profile`: with a bound, a task that costs more there starts in fewer steps.
 

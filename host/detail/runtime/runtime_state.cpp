@@ -39,7 +39,12 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
       mode_(options_.mode),
       asked_(options_.mode),
       forks_(forks_now()),
-      steps_(*executor_, asked_ == runtime_mode::on, options_.max_slowdown, options_.draw_seed, options_.log),
+      steps_(*executor_,
+             {.harvests = asked_ == runtime_mode::on,
+              .max_slowdown = options_.max_slowdown,
+              .cap = options_.tuning.training_worth.value_or(0) != 0 ? slowdown_cap : 0,
+              .draw_seed = options_.draw_seed},
+             options_.log),
       graphs_withhold_(!steps_.may_harvest()) {
   if (asked_ == runtime_mode::on && executor_->kind() == executor_kind::cuda)
     harvested_.emplace(executor_->place().device);

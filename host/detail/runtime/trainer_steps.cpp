@@ -18,10 +18,9 @@ constexpr std::uint64_t many_steps = 50'000;  // to know a slowdown, at best
 
 }  // namespace
 
-trainer_steps::trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
-                             log_function const& log)
-    : executor_(executor), harvests_(harvests), draw_seed_(draw_seed), log_(log) {
-  bound(max_slowdown);
+trainer_steps::trainer_steps(executor& executor, options const& asked, log_function const& log)
+    : executor_(executor), asked_(asked), log_(log) {
+  keep(asked.max_slowdown);
 }
 
 void trainer_steps::assume_slowdown(std::string_view name, double slowdown) {
@@ -40,11 +39,24 @@ void trainer_steps::assume_slowdown(std::string_view name, double slowdown) {
 }
 
 void trainer_steps::bound(double max_slowdown) {
+  {
+    std::lock_guard const lock{mutex_};
+    if (max_slowdown == report_.max_slowdown) return;
+  }
+  keep(max_slowdown);
+}
+
+void trainer_steps::keep(double max_slowdown) {
+  bool const is_bound = max_slowdown != 0;
+  double const cap = is_bound ? 0 : asked_.cap;
   std::optional<governor> made;
-  if (max_slowdown != 0) made.emplace(governor_options{.max_slowdown = max_slowdown, .draw_seed = draw_seed_});
+  if (is_bound || cap != 0) {
+    made.emplace(governor_options{
+        .max_slowdown = is_bound ? max_slowdown : cap, .draw_seed = asked_.draw_seed, .is_cap = !is_bound});
+  }
   std::lock_guard const lock{mutex_};
-  if (!harvests_ || max_slowdown == report_.max_slowdown) return;
-  if (governor_) {
+  if (!asked_.harvests) return;
+  if (report_.max_slowdown != 0) {
     bounded_ = now();
     bounded_->chance = 1;
   }
@@ -52,11 +64,11 @@ void trainer_steps::bound(double max_slowdown) {
   if (governor_) {
     for (auto const& [kind, slowdown] : assumed_) governor_->assume_slowdown(kind, {slowdown});
   }
-  report_ = {.max_slowdown = max_slowdown};
+  report_ = {.max_slowdown = max_slowdown, .cap = cap};
   has_advised_ = false;
   ++series_;
-  may_run_ = governor_ ? side_work::none : side_work::all;
-  looks_for_steps_ = governor_ && marked_ == found_;
+  may_run_ = is_bound ? side_work::none : side_work::all;
+  looks_for_steps_ = is_bound && marked_ == found_;
 }
 
 void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> number, double work) {
@@ -116,7 +128,7 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, double wor
 
 void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
-  if (governor_) may_run_ = side_work::none;
+  may_run_ = report_.max_slowdown != 0 ? side_work::none : side_work::all;
   // its moment may still be on its way to the stream, or noted
   for (std::uint64_t const at : {count_, count_ + kept - 1}) {
     beginning& last = noted_[at % kept];
@@ -138,11 +150,32 @@ void trainer_steps::collect(placed_kinds placed, bool may_halve) {
   if (!said.empty() && log_) log_(said);
 }
 
-/// Returns what to do where the cost of side work will not be known for long; once.
+/// Returns what is worth saying, once, as soon as it is known.
 std::string trainer_steps::advice() {
   std::lock_guard const lock{mutex_};
   if (!governor_ || has_advised_ || !governor_->noise() || last_kind_ == 0) return {};
-  has_advised_ = true;
+  std::string said = report_.cap != 0 ? told_cap() : advice_where_unknown();
+  has_advised_ = report_.cap == 0 || !said.empty();
+  return said;
+}
+
+/// Returns that side work is held at the cap, once it is. Call under the lock.
+std::string trainer_steps::told_cap() const {
+  bool const half = is_halved(last_kind_);
+  auto const known = governor_->interval(last_kind_, half);
+  if (!known || known->low <= report_.cap) return {};
+  std::array<char, 384> text{};
+  std::snprintf(
+      text.data(), text.size(),
+      "side work makes a step %.2f %% longer (%.2f to %.2f), more than %.0f %%: from now on it runs in %.0f %% "
+      "of the steps%s; max_slowdown sets another bound, and a training_worth of 0 sets none",
+      100 * known->estimate, 100 * known->low, 100 * known->high, 100 * report_.cap,
+      100 * governor_->chance(last_kind_, half), half ? ", with half of its blocks" : "");
+  return text.data();
+}
+
+/// Returns what to do where the cost of side work will not be known for long. Call under the lock.
+std::string trainer_steps::advice_where_unknown() const {
   std::uint64_t const needed = governor_->steps_to_know_at_best();
   if (needed <= many_steps) return {};
   std::array<char, 512> text{};
@@ -191,7 +224,7 @@ bool trainer_steps::read_next() {
 
 step_report trainer_steps::report() const {
   std::lock_guard const lock{mutex_};
-  return bounded_ && !governor_ && report_.begun == 0 ? *bounded_ : now();
+  return bounded_ && report_.max_slowdown == 0 && report_.begun == 0 ? *bounded_ : now();
 }
 
 /// Call under the lock.

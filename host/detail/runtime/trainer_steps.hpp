@@ -28,13 +28,17 @@ class trainer_steps {
  public:
   using log_function = std::function<void(std::string_view)>;
 
-  /// As bound(). `harvests`: if false, no side work runs anyway and no bound is kept. `trainer`: the same for all
-  /// ranks. `log` may be empty; it outlives this object.
-  trainer_steps(executor& executor, bool harvests, double max_slowdown, std::uint64_t draw_seed,
-                log_function const& log);
+  struct options {
+    bool harvests = true;         // if not, no side work runs anyway, and neither bound nor cap is kept
+    double max_slowdown = 0;      // as bound()
+    double cap = 0;               // on what side work is known to cost, while there is no bound; 0: none
+    std::uint64_t draw_seed = 0;  // the same for all ranks
+  };
+  /// `log` may be empty; it outlives this object. Throws usage_error.
+  trainer_steps(executor& executor, options const& asked, log_function const& log);
 
-  /// Sets the bound. Side work first runs in the next step, and nothing is known yet. 0: it may run in all steps, at
-  /// once. Does nothing if the bound is unchanged. Throws usage_error.
+  /// Sets the bound. Side work first runs in the next step, and nothing is known yet. 0: it may run at once; the cap
+  /// holds. Does nothing if the bound is unchanged. Throws usage_error.
   void bound(double max_slowdown);
 
   /// Sets the slowdown, as a share of a step, that is assumed of side work of a name until it is measured. Throws
@@ -45,19 +49,19 @@ class trainer_steps {
   /// Begins the next step where the stream is now; the one before ends there. Only enqueues; the first calls allocate.
   /// `number`: without it, the last one's plus 1. `work`: of the next step; 0: not known.
   void next(stream_handle stream, std::optional<std::uint64_t> number = {}, double work = 0);
-  /// Ignores the current step. Under a bound no further side work begins in it.
+  /// Ignores the current step. Under a bound no further side work begins in it, and under a cap it may.
   void skip();
   /// Returns what may run in a bubble that is about to open. If the program marks no steps, a step may begin.
   side_work may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site);
   /// Returns the chance that side work of a kind runs in a step to come. None: its cost is not known at all, or there
-  /// is no bound.
+  /// is neither bound nor cap.
   std::optional<double> chance(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
     return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind, is_halved(kind))}
                                                      : std::nullopt;
   }
-  /// Returns how much longer steps take in which only side work of a kind ran. None: not known yet, or there is no
-  /// bound.
+  /// Returns how much longer steps take in which only side work of a kind ran. None: not known yet, or there is neither
+  /// bound nor cap.
   std::optional<slowdown_interval> slowdown(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
     return governor_ ? governor_->interval(kind) : std::nullopt;
@@ -71,11 +75,14 @@ class trainer_steps {
 
  private:
   void begin(stream_handle stream, std::uint64_t number, double work, std::unique_lock<std::mutex>& lock);
+  void keep(double max_slowdown);
   step_report now() const;
   bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
   bool read_next();
   void assume_together(placed_kinds of);
   std::string advice();
+  std::string advice_where_unknown() const;
+  std::string told_cap() const;
 
   static constexpr std::size_t kept = 256;  // unread moments
   struct beginning {
@@ -88,8 +95,7 @@ class trainer_steps {
   };
 
   executor& executor_;
-  bool const harvests_;
-  std::uint64_t const draw_seed_;
+  options const asked_;
   log_function const& log_;
   std::atomic<side_work> may_run_{side_work::all};
   std::atomic<bool> looks_for_steps_{false};  // there is a bound, and the program has marked none
@@ -109,8 +115,8 @@ class trainer_steps {
   std::uint64_t number_ = 0;            // of the next step
   std::uint64_t count_ = 0;             // of noted moments
   std::uint64_t read_ = 0;              // of those whose steps' lengths were read
-  step_report report_;                  // since the bound was set
-  bool has_advised_ = false;            // since the bound was set
+  step_report report_;                  // since the bound was set or taken away
+  bool has_advised_ = false;            // since then
   std::optional<step_report> bounded_;  // of the time before the bound was taken away
 };
 

@@ -95,5 +95,31 @@ TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
   EXPECT_EQ(json::parse(bubble_json(sum))["steps"]["max_slowdown_pct"], 0.5);
 }
 
+TEST(bubble_text, says_what_the_cap_did_once_steps_are_marked) {
+  bubble_summary sum = two_gates();
+  step_report steps{.cap = 0.01};
+  sum.tell(steps);
+  EXPECT_FALSE(contains(bubble_text(sum), "gives way"));
+  steps = {.begun = 900,
+           .timed = 890,
+           .total = 890ms,
+           .cap = 0.01,
+           .withheld = 700,
+           .chance = 0.15,
+           .noise = 0.01,
+           .steps_to_know = 900};
+  steps.slowdown = slowdown_interval{0.05, 0.06, 0.07};
+  sum.tell(steps);
+  EXPECT_TRUE(
+      contains(flowing(bubble_text(sum)),
+               "Side work that is known to make a step 1.00 % longer gives way, so 700 of 900 had no side work; "
+               "one with it takes 6.00 % longer (95 % interval: 5.00 % to 7.00 %); 15.00 % of those to come "
+               "may have it."))
+      << bubble_text(sum);
+  json const told = json::parse(bubble_json(sum))["steps"];
+  EXPECT_EQ((std::vector<json>{told["cap_pct"], told["withheld"]}), (std::vector<json>{1, 700}));
+  EXPECT_TRUE(told["max_slowdown_pct"].is_null());
+}
+
 }  // namespace
 }  // namespace lull
