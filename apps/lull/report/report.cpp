@@ -130,7 +130,8 @@ json value_of(report const& result) {
           {"drain_us", value_of(result.drain_us)},
           {"start_us", value_of(result.start_us)},
           {"training", value_of(result.training)},
-          {"steps", result.steps.may_withhold() ? json::parse(step_json(result.steps)) : json(nullptr)},
+          {"steps", result.steps.begun != 0 || result.steps.max_slowdown != 0 ? json::parse(step_json(result.steps))
+                                                                              : json(nullptr)},
           {"harvest", value_of(result.harvest)},
           {"jobs", std::move(jobs)},
           {"run", {{"seconds", value_of(result.run.seconds)}, {"items_per_s", value_of(result.run.items_per_s)}}}};

@@ -177,19 +177,20 @@ void print_cost(table& lines, report const& result) {
 }
 
 std::string_view meaning_of(lost_cause cause, double lost_us) {
-  constexpr std::array<std::string_view, lost_causes> meanings{"until blocks had their first chunk",
-                                                               "after a bubble's end, until blocks were out",
-                                                               "the host launched workers too late",
-                                                               "sites whose bubbles are too short",
-                                                               "nothing to run",
-                                                               "the task had no input",
-                                                               "waiting for a phase's last chunks",
-                                                               "a worker's lease was over before the bubble",
-                                                               "SMs that are reserved for the trainer",
-                                                               "chunks that were begun and handed back",
-                                                               "workers were kept out",
-                                                               "iterations without side work, for --max-slowdown",
-                                                               "slower than alone"};
+  constexpr std::array<std::string_view, lost_causes> meanings{
+      "until blocks had their first chunk",
+      "after a bubble's end, until blocks were out",
+      "the host launched workers too late",
+      "sites whose bubbles are too short",
+      "nothing to run",
+      "the task had no input",
+      "waiting for a phase's last chunks",
+      "a worker's lease was over before the bubble",
+      "SMs that are reserved for the trainer",
+      "chunks that were begun and handed back",
+      "workers were kept out",
+      "iterations without side work, to know or limit its cost",
+      "slower than alone"};
   if (cause == lost_cause::slower && lost_us < 0) return "gained: faster than alone";
   static_assert(!meanings.back().empty());
   return meanings[static_cast<std::size_t>(cause)];

@@ -166,6 +166,7 @@ void runtime_state::close(bubble_id id, stream_handle stream) noexcept {
 void runtime_state::step(stream_handle stream, std::optional<std::uint64_t> number, double work) noexcept {
   if (in_child() || mode_ == runtime_mode::off) return;
   guarded([&] {
+    if (steps_.joins(number, work)) return;
     device_guard const here{*executor_};
     if (executor_->look_at(stream, here.from()).is != stream_found::plain) return;
     steps_.next(stream, number, work);

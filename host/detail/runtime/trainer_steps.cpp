@@ -15,6 +15,10 @@ namespace lull::detail {
 namespace {
 
 constexpr std::uint64_t many_steps = 50'000;  // to know a slowdown, at best
+// Under a cap: a mark takes some microseconds of host and stream, so it comes at most once in the shorter of these, and
+// at least once in the longer one.
+constexpr auto mark_at_most_each = std::chrono::milliseconds{1}, mark_at_least_each = std::chrono::milliseconds{8};
+constexpr std::uint64_t max_together = 64;
 
 }  // namespace
 
@@ -67,6 +71,8 @@ void trainer_steps::keep(double max_slowdown) {
   report_ = {.max_slowdown = max_slowdown, .cap = cap};
   has_advised_ = false;
   ++series_;
+  together_for_ = 1;
+  marks_next_ = true;
   may_run_ = is_bound ? side_work::none : side_work::all;
   looks_for_steps_ = is_bound && marked_ == found_;
 }
@@ -80,6 +86,23 @@ void trainer_steps::next(stream_handle stream, std::optional<std::uint64_t> numb
   }
   if (number && *number < number_) ++series_;  // the trainer went back to a checkpoint
   begin(stream, number.value_or(number_), work, lock);
+}
+
+bool trainer_steps::joins(std::optional<std::uint64_t> number, double work) {
+  std::lock_guard const lock{mutex_};
+  if (marks_next_ || number_ % together_for_ == 0 || number.value_or(number_) != number_) return false;
+  ++number_;
+  ++report_.begun;
+  report_.withheld += may_run_ == side_work::none ? 1 : 0;
+  report_.halved += may_run_ == side_work::half ? 1 : 0;
+  for (std::uint64_t const at : {count_, count_ + kept - 1}) {  // its moment may still be on its way, or noted
+    beginning& last = noted_[at % kept];
+    if (last.steps == 0 || last.at + 1 != marked_) continue;
+    ++last.steps;
+    last.work = last.work > 0 && work > 0 ? last.work + work : 0;
+    break;
+  }
+  return true;
 }
 
 side_work trainer_steps::may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site) {
@@ -106,6 +129,7 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, double wor
   std::uint64_t const at = marked_++;
   ++report_.begun;
   number_ = number + 1;
+  marks_next_ = false;
   if (governor_) {
     side_work const runs = governor_->decide(number, kind_, may_halve_);
     may_run_ = runs;
@@ -117,6 +141,7 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, double wor
   now.at = at;
   now.series = series_;
   now.number = number;
+  now.steps = 1;
   now.work = work;
   now.is_skipped = false;
   if (!now.when) now.when = executor_.make_moment();  // waits for nothing
@@ -129,6 +154,7 @@ void trainer_steps::begin(stream_handle stream, std::uint64_t number, double wor
 void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
   may_run_ = report_.max_slowdown != 0 ? side_work::none : side_work::all;
+  marks_next_ = true;
   // its moment may still be on its way to the stream, or noted
   for (std::uint64_t const at : {count_, count_ + kept - 1}) {
     beginning& last = noted_[at % kept];
@@ -216,10 +242,19 @@ bool trainer_steps::read_next() {
   ++read_;
   // A step that ended by another bound or an earlier number says nothing.
   if (from.is_skipped || to.at != from.at + 1 || from.series != series_) return true;
-  ++report_.timed;
+  report_.timed += from.steps;
   report_.total += *took;
-  if (governor_) governor_->took(from.number, static_cast<double>(took->count()), from.work);
+  auto const steps = static_cast<double>(from.steps);
+  if (governor_) governor_->took(from.number, static_cast<double>(took->count()) / steps, from.work / steps);
+  if (report_.cap != 0) choose_how_many(*took / static_cast<std::int64_t>(from.steps));
   return true;
+}
+
+/// Chooses a power of two: marks of ranks come together.
+void trainer_steps::choose_how_many(std::chrono::nanoseconds step) noexcept {
+  auto const all = [&] { return step * static_cast<std::int64_t>(together_for_); };
+  while (together_for_ < max_together && all() < mark_at_most_each) together_for_ *= 2;
+  while (together_for_ > 1 && all() > mark_at_least_each) together_for_ /= 2;
 }
 
 step_report trainer_steps::report() const {

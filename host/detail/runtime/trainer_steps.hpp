@@ -49,6 +49,9 @@ class trainer_steps {
   /// Begins the next step where the stream is now; the one before ends there. Only enqueues; the first calls allocate.
   /// `number`: without it, the last one's plus 1. `work`: of the next step; 0: not known.
   void next(stream_handle stream, std::optional<std::uint64_t> number = {}, double work = 0);
+  /// Returns whether the step that begins now is timed together with those before it, and counts it then: under a cap,
+  /// where steps are short, a mark for each would cost what the cap is to save. Makes no call to the machine.
+  bool joins(std::optional<std::uint64_t> number, double work);
   /// Ignores the current step. Under a bound no further side work begins in it, and under a cap it may.
   void skip();
   /// Returns what may run in a bubble that is about to open. If the program marks no steps, a step may begin.
@@ -79,6 +82,7 @@ class trainer_steps {
   step_report now() const;
   bool is_halved(std::uint64_t kind) const { return may_halve_ && governor_->is_halved(kind); }
   bool read_next();
+  void choose_how_many(std::chrono::nanoseconds step) noexcept;
   void assume_together(placed_kinds of);
   std::string advice();
   std::string advice_where_unknown() const;
@@ -89,7 +93,8 @@ class trainer_steps {
     std::uint64_t at = 0;      // among all marked steps
     std::uint64_t series = 0;  // its series when it was marked
     std::uint64_t number = 0;
-    double work = 0;
+    std::uint64_t steps = 0;  // that are timed together; 0: it is not noted yet
+    double work = 0;          // of these; 0: not known of each
     bool is_skipped = false;
     std::unique_ptr<stream_moment> when;
   };
@@ -115,6 +120,8 @@ class trainer_steps {
   std::uint64_t number_ = 0;            // of the next step
   std::uint64_t count_ = 0;             // of noted moments
   std::uint64_t read_ = 0;              // of those whose steps' lengths were read
+  std::uint64_t together_for_ = 1;      // so many steps are timed together, from a multiple of it on
+  bool marks_next_ = true;              // whatever its number
   step_report report_;                  // since the bound was set or taken away
   bool has_advised_ = false;            // since then
   std::optional<step_report> bounded_;  // of the time before the bound was taken away

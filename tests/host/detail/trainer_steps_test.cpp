@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,35 +64,46 @@ TEST(trainer_steps, is_read_while_another_beginning_is_enqueued) {
   EXPECT_EQ(seen, 1U);
 }
 
-/// A machine on which a step takes a millisecond, and so much longer if side work ran in it.
+/// A machine on which a step takes as long as it is told, and so much longer if side work runs in it.
 class timed_machine final : public threads_executor {
  public:
-  explicit timed_machine(double slowdown)
-      : threads_executor{{.kind = executor_kind::threads, .processors = 1}}, slowdown_(slowdown) {}
+  timed_machine(std::chrono::nanoseconds step, double slowdown)
+      : threads_executor{{.kind = executor_kind::threads, .processors = 1}}, step_(step), slowdown_(slowdown) {}
   void began(bool harvests) { harvests_.push_back(harvests); }
-  std::optional<std::chrono::nanoseconds> between(stream_moment&, stream_moment&) override {
-    double const longer = harvests_.at(read_++) ? slowdown_ : 0;
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(1e6 * (1 + longer))};
+  void note(stream_handle, stream_moment& when) override {
+    ++marks;
+    begins_[&when] = harvests_.size();
+  }
+  std::optional<std::chrono::nanoseconds> between(stream_moment& from, stream_moment& to) override {
+    double steps = 0;
+    for (std::size_t step = begins_.at(&from); step < begins_.at(&to); ++step)
+      steps += harvests_.at(step) ? 1 + slowdown_ : 1;
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(static_cast<double>(step_.count()) * steps)};
   }
 
+  std::uint64_t marks = 0;
+
  private:
+  std::chrono::nanoseconds const step_;
   double const slowdown_;
   std::vector<bool> harvests_;
-  std::size_t read_ = 0;
+  std::map<stream_moment const*, std::size_t> begins_;  // the step that begins there
 };
 
 /// Steps under a cap of a hundredth.
 class capped_steps : public testing::Test {
  protected:
-  void train(int count) {
+  explicit capped_steps(std::chrono::nanoseconds step = 10ms) : machine_{step, 0.06} {}
+
+  void train(int count, double work = 0) {
     for (int step = 0; step < count; ++step) {
-      steps_.next(&trainer_);
+      if (!steps_.joins({}, work)) steps_.next(&trainer_, {}, work);
       machine_.began(steps_.may_harvest());
       steps_.collect({kind_of("hungry"), 0}, false);
     }
   }
 
-  timed_machine machine_{0.06};
+  timed_machine machine_;
   threads_stream trainer_;
   std::vector<std::string> lines_;
   trainer_steps::log_function const log_ = [this](std::string_view line) { lines_.emplace_back(line); };
@@ -136,6 +148,40 @@ TEST_F(capped_steps, have_none_of_a_cap_under_a_bound) {
   train(2'000);
   EXPECT_EQ(steps_.report().cap, 0.01);
   EXPECT_LT(steps_.report().chance, 0.2);
+}
+
+class short_capped_steps : public capped_steps {
+ protected:
+  short_capped_steps() : capped_steps{100us} {}
+};
+
+TEST_F(short_capped_steps, are_timed_together_and_all_counted) {
+  train(20'000, 512);
+  step_report const now = steps_.report();
+  EXPECT_EQ(now.begun, 20'000U);
+  EXPECT_GE(now.timed, 19'900U);
+  EXPECT_NEAR(static_cast<double>(now.total.count()) / static_cast<double>(now.timed), 1e5, 2e3);
+  EXPECT_LT(machine_.marks, 20'000 / 8U);  // at least a millisecond apart
+  ASSERT_TRUE(now.slowdown);
+  EXPECT_NEAR(now.slowdown->estimate, 0.06, 0.01);
+  EXPECT_LT(now.chance, 0.2);
+  EXPECT_GT(now.withheld, 10'000U);
+}
+
+TEST_F(short_capped_steps, begin_anew_after_one_that_is_skipped) {
+  train(1'000);
+  std::uint64_t const marks = machine_.marks;
+  steps_.skip();
+  train(1);
+  EXPECT_EQ(machine_.marks, marks + 1);
+}
+
+TEST_F(short_capped_steps, are_marked_each_where_their_numbers_jump_or_a_bound_is_set) {
+  train(1'000);
+  EXPECT_FALSE(steps_.joins(5'001, 0));
+  EXPECT_FALSE(steps_.joins(3, 0));
+  steps_.bound(0.5);
+  for (int step = 0; step < 100; ++step) EXPECT_FALSE(steps_.joins({}, 0));
 }
 
 }  // namespace

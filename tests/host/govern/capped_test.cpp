@@ -32,6 +32,13 @@ TEST(capped, leaves_side_work_that_costs_less_nearly_all_steps) {
   }
 }
 
+TEST(capped, takes_no_noise_for_a_cost) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    bench::trainer_traits const trainer{.name = "noisy", .slowdown = 0.004, .noise = 0.15};
+    EXPECT_GT(bench::run_governed(trainer, cap, 5'000, seed, true).harvest, 0.75) << seed;
+  }
+}
+
 TEST(capped, holds_side_work_that_costs_more_near_the_cap) {
   for (double const slowdown : {0.02, 0.06, 0.3}) {
     bench::governed_run const run = mean_of_runs({.name = "usual", .slowdown = slowdown, .noise = 0.005}, 10'000);
