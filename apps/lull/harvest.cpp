@@ -64,6 +64,7 @@ class harvest {
     replay_pairs();
     note(work_->finish(*trainer_, bubbles_));
     if (!with_ms_.empty()) report_.training = paired_slowdown(without_ms_, with_ms_);
+    if (looks_ != 0) report_.host_behind = static_cast<double>(host_behind_) / static_cast<double>(looks_);
     work_->tell(report_, bubbles_);
     report_.harvest.taken_bytes = taken_bytes_;
     if (report_.machine.gpu && clocks_ && !clocks_->empty()) report_.machine.gpu->state = clocks_->summary();
@@ -103,6 +104,10 @@ class harvest {
     for (std::uint32_t pair = 0; pair < asked_.pairs && !in_.stopped(); ++pair) {
       auto replays = replay_by_turns(*trainer_, plan_.stage, asked_.iterations, treatments, pair, in_.stopped,
                                      [&] { lines.update(shown_now(pair)); });
+      for (replayed const& each : replays) {
+        looks_ += each.looks;
+        host_behind_ += each.host_behind;
+      }
       if (replays[0].complete && replays[1].complete) {
         without_ms_.push_back(replays[0].ms());
         with_ms_.push_back(replays[1].ms());
@@ -166,7 +171,8 @@ class harvest {
   bool good_ = true;
   std::vector<double> without_ms_;
   std::vector<double> with_ms_;
-  std::vector<replayed_bubble> bubbles_;  // of replays with side work
+  std::uint64_t looks_ = 0, host_behind_ = 0;  // as in replayed, of all replays
+  std::vector<replayed_bubble> bubbles_;       // of replays with side work
   std::vector<trace_event> events_;
   std::int64_t trace_end_ns_ = 0;
   std::vector<std::string> lines_;

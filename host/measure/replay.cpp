@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t max_ahead = 96;  // bubbles: fewer than the runtime keeps records of
 constexpr std::size_t min_ahead = 2;
+constexpr std::size_t look_each = 8;  // bubbles: a look takes the host about a microsecond
 constexpr std::chrono::nanoseconds max_lead = 300ms;
 constexpr auto max_collect = 5s;  // for the records of bubbles that are over
 
@@ -85,6 +86,10 @@ replayed replay(stage_trainer& on, stage_plan const& plan, std::uint32_t iterati
       if (g == plan.gaps.size()) break;
       gap const& idle = plan.gaps[g];
       auto const now = i * plan.length + idle.start;
+      if (done.bubbles.size() % look_each == look_each - 1 && !ahead.empty()) {
+        ++done.looks;
+        done.host_behind += on.has_passed(ahead.back().first) ? 1 : 0;
+      }
       ahead.emplace_back(on.mark(), now);
       while (ahead.size() > max_ahead || (ahead.size() > min_ahead && now - ahead.front().second > max_lead)) {
         on.wait_for_mark(ahead.front().first);

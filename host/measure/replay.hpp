@@ -26,8 +26,10 @@ struct replayed_bubble {
 struct replayed {
   std::vector<iteration_moments> iterations;
   std::vector<replayed_bubble> bubbles;
-  bool complete = false;       // false: was stopped
-  double ms() const noexcept;  // from the first iteration's begin to the last one's end
+  bool complete = false;          // false: was stopped
+  std::uint64_t looks = 0;        // at how much the host has enqueued in advance …
+  std::uint64_t host_behind = 0;  // … less than a bubble
+  double ms() const noexcept;     // from the first iteration's begin to the last one's end
 };
 
 /// Returns the cause of a bubble that the runtime passed over.

@@ -75,6 +75,7 @@ class threads_trainer final : public stage_trainer {
       reached_.wait(now, std::memory_order_acquire);
     }
   }
+  bool has_passed(std::size_t number) override { return reached_.load(std::memory_order_acquire) >= number; }
   replay_moments end_replay() override {
     stream_.synchronize();
     return moments_;

@@ -55,6 +55,8 @@ class stage_trainer {
   virtual std::size_t mark() = 0;
   /// Blocks until the stream has come to that mark.
   virtual void wait_for_mark(std::size_t number) = 0;
+  /// Returns whether the stream has come to that mark, one of the latest 64.
+  virtual bool has_passed(std::size_t number) = 0;
   /// Blocks until the stream is done.
   virtual replay_moments end_replay() = 0;
 };

@@ -24,7 +24,7 @@ json value_of(distribution const& times) {
           {"max", value_of(times.max)}};
 }
 
-json value_of(std::optional<slowdown> const& training) {
+json value_of(std::optional<slowdown> const& training, std::optional<double> host_behind) {
   auto const known = [&](auto slowdown::*member) { return training ? json(*training.*member) : json(nullptr); };
   json interval;
   if (training && training->ci95_percent) interval = {training->ci95_percent->low, training->ci95_percent->high};
@@ -32,7 +32,8 @@ json value_of(std::optional<slowdown> const& training) {
           {"with_side_tasks_ms", known(&slowdown::with_side_tasks)},
           {"slowdown_pct", known(&slowdown::percent)},
           {"pairs", known(&slowdown::pairs)},
-          {"ci95_pct", interval}};
+          {"ci95_pct", interval},
+          {"host_behind_pct", host_behind ? json(100 * *host_behind) : json(nullptr)}};
 }
 
 json value_of(gpu_description const& gpu) {
@@ -129,7 +130,7 @@ json value_of(report const& result) {
             {"total_ms", value_of(bubbles.total_ms)}}},
           {"drain_us", value_of(result.drain_us)},
           {"start_us", value_of(result.start_us)},
-          {"training", value_of(result.training)},
+          {"training", value_of(result.training, result.host_behind)},
           {"steps", result.steps.begun != 0 || result.steps.max_slowdown != 0 ? json::parse(step_json(result.steps))
                                                                               : json(nullptr)},
           {"harvest", value_of(result.harvest)},

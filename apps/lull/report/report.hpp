@@ -62,7 +62,10 @@ struct report {
   distribution drain_us;
   distribution start_us;
   std::optional<slowdown> training;  // of completed pairs of replays, in ms
-  step_report steps;                 // with --max-slowdown: iterations of the replays with side work
+  /// The share of looks at replays at which the host had enqueued less than a bubble in advance. Training then waits
+  /// for the host, and the time of the host's calls counts as slowdown.
+  std::optional<double> host_behind;
+  step_report steps;  // iterations of the replays with side work, where they are marked
   harvest_gain harvest;
   std::vector<job_result> jobs;
   run_figures run;  // of lull run

@@ -158,6 +158,8 @@ void print_times(table& lines, std::string const& label, distribution const& tim
   lines.row(label, text + ", max " + number(*times.max, 3) + " us (n=" + std::to_string(times.n) + ")");
 }
 
+constexpr double much_behind = 0.05;
+
 std::string training_text(slowdown const& training) {
   std::string text = number(training.baseline) + " -> " + number(training.with_side_tasks) + " ms, " +
                      signed_percent(training.percent);
@@ -171,6 +173,11 @@ void print_cost(table& lines, report const& result) {
   if (!result.training && !result.drain_us.max && !result.start_us.max) return;
   lines.title("cost");
   if (result.training) lines.row("  training", training_text(*result.training));
+  if (result.host_behind.value_or(0) > much_behind) {
+    lines.row("  host",
+              "had enqueued less than a bubble in advance in " + percent(100 * *result.host_behind) +
+                  " of the looks: the time of its calls counts, too; longer segments tell more of the device");
+  }
   if (std::string const bound = bound_text(result.steps); !bound.empty()) lines.row("  bound", bound);
   print_times(lines, "  drain (close to out)", result.drain_us);
   print_times(lines, "  start (open to work)", result.start_us);

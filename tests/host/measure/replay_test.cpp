@@ -50,6 +50,16 @@ TEST(replay, keeps_the_plan_in_order_and_takes_both_arrivals_in_turn) {
   }
 }
 
+TEST(replay, tells_how_often_the_host_was_less_than_a_bubble_ahead) {
+  for (bool const slow : {false, true}) {
+    noting_trainer trainer;
+    trainer.host_is_slow = slow;
+    replayed const done = replay(trainer, small_plan(), 12, nullptr, never);
+    EXPECT_EQ(done.looks, 3U);
+    EXPECT_EQ(done.host_behind, slow ? 3U : 0U);
+  }
+}
+
 TEST(replay, ends_at_the_next_gap_when_it_is_stopped) {
   noting_trainer trainer;
   int asked = 0;
