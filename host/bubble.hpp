@@ -43,7 +43,7 @@ enum class counted : std::uint8_t {
   no_job,           // no job was ready
   too_short,        // the site's bubbles are not worth it
   all_handed_back,  // at this site, workers recently handed back all of their chunks
-  withheld,         // the step has no side work, so that max_slowdown is kept
+  withheld,         // the step has no side work, to know or to limit what it costs
   nested,           // another bubble is open on this stream
   records_unread,   // the runtime has not read the records of earlier bubbles yet
   no_gate,          // too many streams are harvested at a time

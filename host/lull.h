@@ -144,7 +144,7 @@ typedef struct lull_options {
                           first; after 512 bubbles without, openings at one site are marks. In captured graphs a mark
                           counts for what the stream replays after it. 0: what is known to make marked steps over 1 %
                           longer runs in fewer */
-  uint64_t draw_seed;  /* with max_slowdown: the same for all ranks of a trainer, which then withhold together */
+  uint64_t draw_seed;  /* the same for all ranks of a trainer, which then withhold side work in the same steps */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`; another machine's: logged; null: none */
@@ -249,8 +249,8 @@ lull_status lull_step(lull_runtime* runtime, void* stream, uint64_t number, doub
 /* Costs no call to the device. Changes max_slowdown: above 0 and at most 1; 0: no bound, from now on. No side work then
    runs before the next step, and what was learnt is forgotten. Nothing if it is so already, or the mode is not on. */
 lull_status lull_bound_slowdown(lull_runtime* runtime, double max_slowdown);
-/* Costs no call to the device. With a bound: the assumed slowdown of a step in which jobs of that name run, as a share.
-   Until it is measured, a job with a higher assumed slowdown starts in fewer steps. At most 64 names. */
+/* Costs no call to the device. With a bound or cap: the assumed slowdown of a step in which jobs of that name run, as a
+   share. Until it is measured, a job with a higher assumed slowdown starts in fewer steps. At most 64 names. */
 lull_status lull_assume_slowdown(lull_runtime* runtime, char const* name, double slowdown);
 
 typedef struct lull_steps {
@@ -268,7 +268,7 @@ typedef struct lull_steps {
   double max_slowdown;    /* the bound, as a share; 0: none */
   uint64_t steps_to_know; /* until the interval is half of the bound or cap to either side, as it is now; 0: unknown */
   uint64_t halved;        /* steps in which it has half of its blocks, as a trial or to do more in all */
-  double cap;             /* on what side work is known to cost, as a share; 0: there is a bound, or none is kept */
+  double slowdown_cap;    /* on what side work is known to cost, as a share; 0: there is a bound, or none is kept */
 } lull_steps;
 
 /* Costs no call to the device. Lengths are read some milliseconds after a step's end. `name`: the slowdown is that of

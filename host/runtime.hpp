@@ -89,7 +89,7 @@ struct runtime_options {
   /// captured graphs a mark counts for what the stream replays after it. How the bound is kept, and its price:
   /// docs/decisions/governor.md.
   double max_slowdown = 0;
-  /// With `max_slowdown`: a number that all ranks of a trainer share, so that they withhold side work together.
+  /// A number that all ranks of a trainer share, so that they withhold side work in the same steps.
   std::uint64_t draw_seed = 0;
   /// Pinned host memory, taken at start, for the memory of jobs that give way (`give_back`, `executor.reserve_bytes`).
   /// Without it no job that names its memory gives way.
@@ -127,12 +127,14 @@ class runtime_steps {
   /// forgotten. 0: no bound, from now on. Does nothing if this is the bound already, or the mode is not `on`. Throws
   /// usage_error unless it is 0, or above 0 and at most 1; then nothing has changed.
   void bound_slowdown(double max_slowdown);
-  /// With a bound: sets the assumed slowdown of a step in which jobs of that name run, as a share. Until the slowdown
-  /// is measured, a job with a higher assumed slowdown starts in fewer steps, and waits for jobs that are assumed far
-  /// cheaper. host/profile/ has what `lull profile` found. At most 64 names. Throws usage_error or limit_error.
+  /// With a bound or the cap: sets the assumed slowdown of a step in which jobs of that name run, as a share. Until the
+  /// slowdown is measured, a job with a higher assumed slowdown starts in fewer steps, and waits for jobs that are
+  /// assumed far cheaper. host/profile/ has what `lull profile` found. At most 64 names. Throws usage_error or
+  /// limit_error.
   void assume_slowdown(std::string_view name, double slowdown);
   /// Returns how much longer steps take in which only jobs of that name ran, as a share, with its 95 % interval. None:
-  /// not known yet, or there is no bound. The upper end is a good value for `assume_slowdown` in the next run.
+  /// not known yet, or there is neither bound nor cap. The upper end is a good value for `assume_slowdown` in the next
+  /// run.
   std::optional<slowdown_interval> slowdown_of(std::string_view name) const;
   /// Returns what is known of these steps. Their lengths are read some milliseconds after their end.
   step_report report() const;
@@ -205,13 +207,14 @@ class runtime {
   /// capture.
   void close(bubble_id id, stream_handle stream) noexcept;
 
-  /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event.
+  /// Marks where a training step ends and the next begins: once a step, on the stream that trains. Enqueues an event;
+  /// under the cap, of short steps one for up to four.
   /// Does not block; the first 256 calls allocate. Does nothing on a stream under capture, or of another device.
   /// `number`: of the step that begins, the same for all ranks; none: the last one's plus 1, from 0. Ranks withhold
   /// side work in steps of the same numbers, so a rank that starts later than others, or again, has to say where they
   /// are. Each number comes once; where a trainer goes back to a checkpoint, they come again. `work`: of the step that
   /// begins, in any unit that its length grows with, such as tokens; 0, or what is no such number: not known; say it of
-  /// each step or of none. With a bound, steps of different work are then compared by what each is expected to take.
+  /// each step or of none. Steps of different work are then compared by what each is expected to take.
   void step(stream_handle stream, std::optional<std::uint64_t> number = {}, double work = 0) noexcept;
   /// The step under way is not like others: the time until the next `step` is not counted, and with a bound there is no
   /// side work in bubbles that are opened until then. Before a validation or a checkpoint.

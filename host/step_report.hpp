@@ -21,7 +21,7 @@ struct step_report {
   std::uint64_t timed = 0;            // whose lengths are known
   std::chrono::nanoseconds total{0};  // of these
   double max_slowdown = 0;            // 0: none
-  double cap = 0;                     // on what side work is known to cost, where there is no bound; 0: none
+  double slowdown_cap = 0;            // on what side work is known to cost, where there is no bound; 0: none
   // With either:
   std::uint64_t withheld = 0;  // in which no side work runs
   std::uint64_t halved = 0;    // in which it has half of its blocks, as a trial or because it then does more in total
@@ -30,10 +30,10 @@ struct step_report {
   /// The noise of a step's length around the expected one, as a share. None: not known yet.
   std::optional<double> noise = {};
   /// The number of steps, with the jobs that are placed now, after which the interval reaches at most half of
-  /// `max_slowdown` or `cap` to either side, at this noise and chance. 0: not known yet.
+  /// `max_slowdown` or `slowdown_cap` to either side, at this noise and chance. 0: not known yet.
   std::uint64_t steps_to_know = 0;
 
-  bool may_withhold() const noexcept { return max_slowdown != 0 || cap != 0; }
+  bool may_withhold() const noexcept { return max_slowdown != 0 || slowdown_cap != 0; }
 };
 
 }  // namespace lull

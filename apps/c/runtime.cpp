@@ -280,7 +280,7 @@ lull_status lull_get_steps(lull_runtime* runtime, char const* name, lull_steps* 
                     .max_slowdown = now.max_slowdown,
                     .steps_to_know = now.steps_to_know,
                     .halved = now.halved,
-                    .cap = now.cap},
+                    .slowdown_cap = now.slowdown_cap},
          "steps");
   });
 }

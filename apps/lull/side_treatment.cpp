@@ -17,8 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto solo_for = 1s;    // measuring the task's stand-alone speed
-constexpr auto max_ready = 10s;  // from submit until a job stands ready
+constexpr auto solo_for = 1s;              // measuring the task's stand-alone speed
+constexpr std::uint64_t min_marked = 300;  // iterations in which the cap holds
+constexpr auto max_ready = 10s;            // from submit until a job stands ready
 
 class no_treatment final : public side_treatment {
  public:
@@ -61,9 +62,7 @@ class bubble_treatment final : public side_treatment {
     if (!is_on()) say("the environment variable LULL keeps harvesting off; see lull doctor");
   }
 
-  treatment how() override {
-    return {.name = "with side work", .side = &in_.side, .marks_steps = in_.side.steps().report().may_withhold()};
-  }
+  treatment how() override { return {.name = "with side work", .side = &in_.side, .marks_steps = marks_steps()}; }
   std::vector<side_jobs::reached> progress() const override { return jobs_->progress(); }
 
   outcome finish(stage_trainer& on, std::vector<replayed_bubble> const& of) override {
@@ -92,6 +91,12 @@ class bubble_treatment final : public side_treatment {
 
  private:
   bool is_on() const { return in_.side.mode() == runtime_mode::on; }
+
+  /// In few iterations nothing would be learnt of what the task costs, and a share of them had no side work.
+  bool marks_steps() const {
+    bool const are_many = std::uint64_t{in_.asked.pairs} * in_.asked.iterations >= min_marked;
+    return in_.plan.max_slowdown != 0 || (are_many && in_.side.steps().report().may_withhold());
+  }
 
   void measure_speed(task_owner& owner) {
     auto const stop = [this](std::span<solo_run const>) {

@@ -330,24 +330,28 @@ double governor::chance(std::uint64_t kind, bool half) const {
   appetite const& its_kind = found != nullptr ? *found : unknown;
   of_size const& of = its_kind.of(half);
   auto const known = of.estimate.interval();
-  auto const devoured = seen_to_devour(its_kind, half);
   auto const idea = assumed(kind, half);
   if (options_.is_cap) {
     if (known) return within_cap(known->estimate, known->low);
-    double const seen = devoured.value_or(idea ? idea->slowdown : 0);
-    return std::min(1 - unknown_withheld, within_cap(seen, seen));
+    double const supposed = idea ? idea->slowdown : 0;
+    return std::min(first_chance_of_a_kind(), within_cap(supposed, supposed));
   }
   if (known) return std::max(affordable(of, std::max(known->estimate, 0.0), std::max(known->high, 1e-9)), least_chance);
-  if (devoured) return std::max(affordable(of, *devoured, *devoured), least_chance);
+  if (auto const devoured = seen_to_devour(its_kind, half))
+    return std::max(affordable(of, *devoured, *devoured), least_chance);
   if (idea) {
     double const seen = of.first.count >= 2 ? of.first.mean() - forecast_.spread() : 0;  // at least
     double const slowdown = std::max(idea->slowdown, seen);
-    double const most = idea->is_at_least ? first_chance : assumed_chance;
+    double const most = idea->is_at_least ? first_chance_of_a_kind() : assumed_chance;
     return std::clamp(affordable(of, slowdown, slowdown), never, most);
   }
   // Recover what other kinds lost before trying a new one.
   bool const is_in_debt = loss() - its_kind.loss() > aim * options_.max_slowdown * static_cast<double>(ended_);
-  return is_in_debt ? least_chance : first_chance;
+  return is_in_debt ? least_chance : first_chance_of_a_kind();
+}
+
+double governor::first_chance_of_a_kind() const noexcept {
+  return options_.is_cap ? 1 - unknown_withheld : first_chance;
 }
 
 /// Returns what the first harvested spells cost, if half of them, and two or more, took far longer than forecast.

@@ -80,7 +80,8 @@ class governor {
   void assume_nothing(std::uint64_t kind) { assumed_.erase(kind); }
   /// Returns whether the slowdown of a kind is known, or at least assumed.
   bool has_idea_of(std::uint64_t kind) const;
-  static constexpr double first_chance = 0.2;  // of a kind of which nothing is known or assumed
+  /// Returns the chance of a kind of which nothing is known or assumed.
+  double first_chance_of_a_kind() const noexcept;
 
   /// Returns the chance of the next spell if its side work is of that kind. `half`: with half of its blocks; likewise
   /// below.
@@ -158,6 +159,7 @@ class governor {
   double affordable(of_size const& of, double slowdown, double high) const;
   double loss() const noexcept;
 
+  static constexpr double first_chance = 0.2;   // under a bound
   static constexpr std::size_t max_open = 64;   // spells without lengths
   static constexpr std::size_t max_kinds = 16;  // that are told apart at a time
   governor_options options_;

@@ -19,11 +19,13 @@ std::string percent(double share) {
 
 std::string bound_text(step_report const& steps) {
   bool const is_bounded = steps.max_slowdown != 0;
-  if (!is_bounded && (steps.cap == 0 || steps.begun == 0)) return {};
+  if (!is_bounded && (steps.slowdown_cap == 0 || steps.begun == 0)) return {};
   std::string text = is_bounded ? "Steps may take " + percent(steps.max_slowdown) + " longer in the mean"
-                                : "Side work that is known to make a step " + percent(steps.cap) + " longer gives way";
+                                : "Side work that is known to make a step more than " + percent(steps.slowdown_cap) +
+                                      " longer gives way";
   if (steps.begun == 0) return text + "; no step was marked, so no side work ran: call step";
-  text += ", so " + std::to_string(steps.withheld) + " of " + std::to_string(steps.begun) + " had no side work; ";
+  text += (is_bounded ? ", so " : "; ") + std::to_string(steps.withheld) + " of " + std::to_string(steps.begun) +
+          " had no side work; ";
   if (steps.slowdown) {
     text += "one with it takes " + percent(steps.slowdown->estimate) +
             " longer (95 % interval: " + percent(steps.slowdown->low) + " to " + percent(steps.slowdown->high) + ")";
@@ -51,7 +53,7 @@ std::string step_json(step_report const& steps) {
               {"timed", steps.timed},
               {"mean_ms", steps.timed != 0 ? json(mean_ms) : json(nullptr)},
               {"max_slowdown_pct", is_bounded ? json(100 * steps.max_slowdown) : json(nullptr)},
-              {"cap_pct", steps.cap != 0 ? json(100 * steps.cap) : json(nullptr)},
+              {"slowdown_cap_pct", steps.slowdown_cap != 0 ? json(100 * steps.slowdown_cap) : json(nullptr)},
               {"withheld", may_withhold ? json(steps.withheld) : json(nullptr)},
               {"halved", may_withhold ? json(steps.halved) : json(nullptr)},
               {"chance", may_withhold ? json(steps.chance) : json(nullptr)},

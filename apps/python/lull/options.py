@@ -45,8 +45,8 @@ class Tuning:
     workers use; 0: all that are not kept off.
 
     `hook_allocator`, of a scope: torch asks for what the reserve lacks before it asks the driver for memory; that needs
-    a C++ compiler, and half a minute the first time. `draw_seed`, with a bound: a number that all ranks of a trainer
-    share, so that they withhold side work in the same steps. `checkpoint_every`: seconds between two saves of a
+    a C++ compiler, and half a minute the first time. `draw_seed`: a number that all ranks of a trainer share, so
+    that they withhold side work in the same steps. `checkpoint_every`: seconds between two saves of a
     task."""
 
     armed_ahead: float | None = None

@@ -68,8 +68,8 @@ class Session:
         return "" if self._runtime is None else self._runtime.report(form)
 
     def steps(self) -> dict[str, float]:
-        """The training steps that were marked: how many, how long, and with `max_slowdown` in how many side work was
-        withheld, and what it costs; empty when off. host/lull.h says what each value means."""
+        """The training steps that were marked: how many, how long, in how many side work was withheld, and what it
+        costs; empty when off. host/lull.h says what each value means."""
         return {} if self._runtime is None else self._runtime.steps()
 
     def step(self, stream: object = None, number: int | None = None, work: float = 0) -> None:
@@ -78,7 +78,7 @@ class Session:
         the last one's plus 1, from 0. A rank that starts later than others, or again, has to say where they are.
 
         `work`: of the step that begins, in any unit that its length grows with, such as tokens of its batch; say it of
-        each step or of none (0). With a bound, steps of different work are then compared by what each is expected to
+        each step or of none (0). Steps of different work are then compared by what each is expected to
         take: where lengths vary by tenths, hardly anything is known without."""
         self._marks_steps = True
         if self._waits is not None:
@@ -102,15 +102,15 @@ class Session:
             self._waits.marks_steps = max_slowdown != 0 and not self._marks_steps
 
     def assume_slowdown(self, name: str, slowdown: float) -> None:
-        """With a bound: how much longer a step is supposed to take, as a share, if jobs of that name run in it, as
-        `steps` of an earlier run told. Until it is known they begin the more carefully the more it is. Does nothing
-        when off."""
+        """With a bound or the cap: how much longer a step is supposed to take, as a share, if jobs of that name run in
+        it, as `steps` of an earlier run told. Until it is known they begin the more carefully the more it is. Does
+        nothing when off."""
         if self._runtime is not None:
             self._runtime.assume_slowdown(name, slowdown)
 
     def slowdown(self, name: str) -> tuple[float, float, float] | None:
-        """With a bound: how much longer steps take in which jobs of that name ran and no others, as a share: low end of
-        the 95 % interval, estimate, high end. None: not known yet, or off. The high end is something for
+        """With a bound or the cap: how much longer steps take in which jobs of that name ran and no others, as a share:
+        low end of the 95 % interval, estimate, high end. None: not known yet, or off. The high end is something for
         `assume_slowdown` in the next run."""
         return None if self._runtime is None else self._runtime.slowdown(name)
 

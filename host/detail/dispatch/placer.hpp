@@ -50,7 +50,10 @@ class placer {
   /// Sets how jobs of one priority are chosen. `chance`: that side work of a kind runs in a step to come; none: not
   /// known yet. A job with a far smaller chance than another waits for it. Call before the first tick; without it all
   /// jobs are alike.
-  void choose_by(chance_of_kind chance) { chance_ = std::move(chance); }
+  void choose_by(chance_of_kind chance, std::function<double()> of_unknown) {
+    chance_ = std::move(chance);
+    chance_of_unknown_ = std::move(of_unknown);
+  }
   void tick();
   /// Follows graphs that come and go. Call while no copy from or to one of their gates is under way.
   void follow_captures();
@@ -144,6 +147,7 @@ class placer {
   job_queue& queue_;
   log_queue& log_;
   chance_of_kind chance_{};
+  std::function<double()> chance_of_unknown_{};
   std::unique_ptr<copy_lane> lane_;  // for exchanges
   std::uint64_t next_id_ = 1;
   bool given_up_ = false;

@@ -39,8 +39,8 @@ bool placer::is_far_tamer(job_core const& one, job_core const& than) const {
   std::optional<double> its = chance_(kind_of(one));
   std::optional<double> others = chance_(kind_of(than));
   std::optional<double> const of_both = chance_(kind_of(placed_kinds{kind_of(one), kind_of(than)}));
-  if (!its && others && !of_both) its = governor::first_chance;  // a new job need not begin together with a costly one
-  if (!others) others = of_both;                                 // known only together with it
+  if (!its && others && !of_both) its = chance_of_unknown_();  // a new job need not begin together with a costly one
+  if (!others) others = of_both;                               // known only together with it
   return its && others && *its > 2 * *others;
 }
 

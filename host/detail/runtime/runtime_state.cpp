@@ -66,7 +66,8 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
                                      .tells_free_memory = is_reported},
                          .memory = {options_.executor.reserve_bytes, options_.saved_bytes}},
       *log_);
-  dispatcher_->places().choose_by([this](std::uint64_t kind) { return steps_.chance(kind); });
+  dispatcher_->places().choose_by([this](std::uint64_t kind) { return steps_.chance(kind); },
+                                  [this] { return steps_.chance_of_unknown(); });
   bool const on_gpu = executor_->kind() == executor_kind::cuda && mode_ != runtime_mode::off;
   if (on_gpu && (is_reported || options_.max_slowdown != 0)) watch_.emplace(executor_->place().pci_bus_id);
   thread_ = std::thread{[this] { serve(); }};
@@ -166,9 +167,8 @@ void runtime_state::close(bubble_id id, stream_handle stream) noexcept {
 void runtime_state::step(stream_handle stream, std::optional<std::uint64_t> number, double work) noexcept {
   if (in_child() || mode_ == runtime_mode::off) return;
   guarded([&] {
-    if (steps_.joins(number, work)) return;
     device_guard const here{*executor_};
-    if (executor_->look_at(stream, here.from()).is != stream_found::plain) return;
+    if (executor_->look_at(stream, here.from()).is != stream_found::plain || steps_.joins(number, work)) return;
     steps_.next(stream, number, work);
     bool const withholds = !steps_.may_harvest();
     if (graphs_withhold_.exchange(withholds) != withholds)

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint64_t many_steps = 50'000;  // to know a slowdown, at best
 // Under a cap: a mark takes some microseconds of host and stream, so it comes at most once in the shorter of these, and
-// at least once in the longer one.
+// at least once in the longer one, as far as that takes no more steps together than the governor groups.
 constexpr auto mark_at_most_each = std::chrono::milliseconds{1}, mark_at_least_each = std::chrono::milliseconds{8};
-constexpr std::uint64_t max_together = 64;
+constexpr std::uint64_t max_together = governor_options{}.steps_a_spell;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void trainer_steps::keep(double max_slowdown) {
   if (governor_) {
     for (auto const& [kind, slowdown] : assumed_) governor_->assume_slowdown(kind, {slowdown});
   }
-  report_ = {.max_slowdown = max_slowdown, .cap = cap};
+  report_ = {.max_slowdown = max_slowdown, .slowdown_cap = cap};
   has_advised_ = false;
   ++series_;
   together_for_ = 1;
@@ -180,8 +180,8 @@ void trainer_steps::collect(placed_kinds placed, bool may_halve) {
 std::string trainer_steps::advice() {
   std::lock_guard const lock{mutex_};
   if (!governor_ || has_advised_ || !governor_->noise() || last_kind_ == 0) return {};
-  std::string said = report_.cap != 0 ? told_cap() : advice_where_unknown();
-  has_advised_ = report_.cap == 0 || !said.empty();
+  std::string said = report_.slowdown_cap != 0 ? told_cap() : advice_where_unknown();
+  has_advised_ = report_.slowdown_cap == 0 || !said.empty();
   return said;
 }
 
@@ -189,13 +189,13 @@ std::string trainer_steps::advice() {
 std::string trainer_steps::told_cap() const {
   bool const half = is_halved(last_kind_);
   auto const known = governor_->interval(last_kind_, half);
-  if (!known || known->low <= report_.cap) return {};
+  if (!known || known->low <= report_.slowdown_cap) return {};
   std::array<char, 384> text{};
   std::snprintf(
       text.data(), text.size(),
       "side work makes a step %.2f %% longer (%.2f to %.2f), more than %.0f %%: from now on it runs in %.0f %% "
       "of the steps%s; max_slowdown sets another bound, and a training_worth of 0 sets none",
-      100 * known->estimate, 100 * known->low, 100 * known->high, 100 * report_.cap,
+      100 * known->estimate, 100 * known->low, 100 * known->high, 100 * report_.slowdown_cap,
       100 * governor_->chance(last_kind_, half), half ? ", with half of its blocks" : "");
   return text.data();
 }
@@ -216,15 +216,21 @@ std::string trainer_steps::advice_where_unknown() const {
 }
 
 /// Assumes the larger slowdown of two names that run together. If nothing is assumed of one of them, that is a lower
-/// bound. Call under the lock.
+/// bound. Under a cap what was measured of a name counts, too: two unknown together are not the way out of it. Call
+/// under the lock.
 void trainer_steps::assume_together(placed_kinds of) {
   if (of[0] == 0 || of[1] == 0 || of[0] == of[1]) return;
   if (std::uint64_t const before = std::exchange(together_, kind_); before != kind_) governor_->assume_nothing(before);
   governor::assumed_slowdown both;
   for (std::uint64_t const kind : of) {
     auto const its = assumed_.find(kind);
-    both.is_at_least = both.is_at_least || its == assumed_.end();
-    if (its != assumed_.end()) both.slowdown = std::max(both.slowdown, its->second);
+    auto const measured = report_.slowdown_cap != 0 ? governor_->interval(kind) : std::nullopt;
+    both.is_at_least = both.is_at_least || (its == assumed_.end() && !measured);
+    if (measured) {
+      both.slowdown = std::max(both.slowdown, measured->estimate);
+    } else if (its != assumed_.end()) {
+      both.slowdown = std::max(both.slowdown, its->second);
+    }
   }
   if (both.slowdown > 0 || !both.is_at_least) governor_->assume_slowdown(kind_, both);
 }
@@ -246,15 +252,15 @@ bool trainer_steps::read_next() {
   report_.total += *took;
   auto const steps = static_cast<double>(from.steps);
   if (governor_) governor_->took(from.number, static_cast<double>(took->count()) / steps, from.work / steps);
-  if (report_.cap != 0) choose_how_many(*took / static_cast<std::int64_t>(from.steps));
+  if (report_.slowdown_cap != 0) choose_how_many(*took / static_cast<std::int64_t>(from.steps));
   return true;
 }
 
-/// Chooses a power of two: marks of ranks come together.
+/// Chooses a power of two: marks of ranks come together. One reading doubles it at most: a single one may be odd.
 void trainer_steps::choose_how_many(std::chrono::nanoseconds step) noexcept {
   auto const all = [&] { return step * static_cast<std::int64_t>(together_for_); };
-  while (together_for_ < max_together && all() < mark_at_most_each) together_for_ *= 2;
-  while (together_for_ > 1 && all() > mark_at_least_each) together_for_ /= 2;
+  if (together_for_ < max_together && all() < mark_at_most_each) together_for_ *= 2;
+  if (together_for_ > 1 && all() > mark_at_least_each) together_for_ /= 2;
 }
 
 step_report trainer_steps::report() const {

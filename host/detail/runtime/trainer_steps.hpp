@@ -52,16 +52,23 @@ class trainer_steps {
   /// Returns whether the step that begins now is timed together with those before it, and counts it then: under a cap,
   /// where steps are short, a mark for each would cost what the cap is to save. Makes no call to the machine.
   bool joins(std::optional<std::uint64_t> number, double work);
-  /// Ignores the current step. Under a bound no further side work begins in it, and under a cap it may.
+  /// Ignores the current step, and those that are timed together with it. Under a bound no further side work begins in
+  /// it, and under a cap it may.
   void skip();
   /// Returns what may run in a bubble that is about to open. If the program marks no steps, a step may begin.
   side_work may_run(stream_handle stream, std::uint64_t stream_id, std::string_view site);
   /// Returns the chance that side work of a kind runs in a step to come. None: its cost is not known at all, or there
-  /// is neither bound nor cap.
+  /// is neither bound nor cap, or no step was marked under the cap.
   std::optional<double> chance(std::uint64_t kind) const {
     std::lock_guard const lock{mutex_};
-    return governor_ && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind, is_halved(kind))}
-                                                     : std::nullopt;
+    bool const is_kept = governor_ && (report_.max_slowdown != 0 || report_.begun != 0);
+    return is_kept && governor_->has_idea_of(kind) ? std::optional{governor_->chance(kind, is_halved(kind))}
+                                                   : std::nullopt;
+  }
+  /// Returns the same of side work of which nothing is known.
+  double chance_of_unknown() const {
+    std::lock_guard const lock{mutex_};
+    return governor_ ? governor_->first_chance_of_a_kind() : 1;
   }
   /// Returns how much longer steps take in which only side work of a kind ran. None: not known yet, or there is neither
   /// bound nor cap.

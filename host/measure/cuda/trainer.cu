@@ -92,12 +92,7 @@ class cuda_trainer final : public stage_trainer {
     if (marks_ - number > marks) return;  // its event marks something later by now, and the caller waited for others
     LULL_CUDA(cudaEventSynchronize(events_[number % marks].get()));
   }
-  bool has_passed(std::size_t number) override {
-    cudaError_t const now = cudaEventQuery(events_[number % marks].get());
-    if (now == cudaErrorNotReady) return false;
-    LULL_CUDA(now);
-    return true;
-  }
+  bool has_passed(std::size_t number) override { return is_done(cudaEventQuery(events_[number % marks].get())); }
   replay_moments end_replay() override {
     LULL_CUDA(cudaStreamSynchronize(stream_.get()));
     replay_moments found;

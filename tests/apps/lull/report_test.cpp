@@ -105,7 +105,7 @@ TEST(report, keys_are_those_of_the_schema) {
             R"("phase_wait":600.0,"lease":700.0,"reserved_groups":800.0,"grain":900.0,"held":1000.0,"withheld":1100.0,)"
             R"("slower":1200.0})");
   EXPECT_EQ(value["steps"].dump(),
-            R"({"marked":450,"timed":440,"mean_ms":2.0,"max_slowdown_pct":0.5,"cap_pct":null,)"
+            R"({"marked":450,"timed":440,"mean_ms":2.0,"max_slowdown_pct":0.5,"slowdown_cap_pct":null,)"
             R"("withheld":120,"halved":0,"chance":0.625,"slowdown_pct":0.75,"ci95_pct":[0.25,1.25],"noise_pct":1.0,)"
             R"("steps_to_know":2000})");
   EXPECT_EQ(value["jobs"][0].dump(), R"({"name":"ranks","state":"finished","phases":300,"chunks":40000,)"

@@ -31,10 +31,12 @@ class appetites : public testing::Test {
     dispatcher_ = std::make_unique<dispatcher>(
         executor_, gates_, captured_, clock_, std::make_shared<wake_signal>(),
         dispatcher_options{.reports = {.min_bubble = default_min_bubble, .max_bubbles = 16}}, log_);
-    dispatcher_->places().choose_by([this](std::uint64_t kind) {
-      auto const known = chances_.find(kind);
-      return known != chances_.end() ? std::optional{known->second} : std::nullopt;
-    });
+    dispatcher_->places().choose_by(
+        [this](std::uint64_t kind) {
+          auto const known = chances_.find(kind);
+          return known != chances_.end() ? std::optional{known->second} : std::nullopt;
+        },
+        [] { return 0.2; });
   }
   ~appetites() override {
     dispatcher_->cancel_all();

@@ -33,9 +33,14 @@ TEST(capped, leaves_side_work_that_costs_less_nearly_all_steps) {
 }
 
 TEST(capped, takes_no_noise_for_a_cost) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    bench::trainer_traits const trainer{.name = "noisy", .slowdown = 0.004, .noise = 0.15};
-    EXPECT_GT(bench::run_governed(trainer, cap, 5'000, seed, true).harvest, 0.75) << seed;
+  using bench::trainer_traits;
+  for (trainer_traits const& trainer : {trainer_traits{.name = "noisy", .slowdown = 0.004, .noise = 0.15},
+                                        trainer_traits{.name = "noisier", .slowdown = 0, .noise = 0.5},
+                                        trainer_traits{.name = "of many lengths", .slowdown = 0, .lengths = 0.7},
+                                        trainer_traits{.name = "often doubled", .slowdown = 0, .doubled = 0.15},
+                                        trainer_traits{.name = "longer later", .slowdown = 0, .jump = 0.6}}) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed)
+      EXPECT_GT(bench::run_governed(trainer, cap, 4'000, seed, true).harvest, 0.75) << trainer.name << ", " << seed;
   }
 }
 

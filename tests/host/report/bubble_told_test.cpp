@@ -97,13 +97,13 @@ TEST(bubble_text, says_what_a_bound_on_slowdown_did) {
 
 TEST(bubble_text, says_what_the_cap_did_once_steps_are_marked) {
   bubble_summary sum = two_gates();
-  step_report steps{.cap = 0.01};
+  step_report steps{.slowdown_cap = 0.01};
   sum.tell(steps);
   EXPECT_FALSE(contains(bubble_text(sum), "gives way"));
   steps = {.begun = 900,
            .timed = 890,
            .total = 890ms,
-           .cap = 0.01,
+           .slowdown_cap = 0.01,
            .withheld = 700,
            .chance = 0.15,
            .noise = 0.01,
@@ -112,12 +112,12 @@ TEST(bubble_text, says_what_the_cap_did_once_steps_are_marked) {
   sum.tell(steps);
   EXPECT_TRUE(
       contains(flowing(bubble_text(sum)),
-               "Side work that is known to make a step 1.00 % longer gives way, so 700 of 900 had no side work; "
+               "Side work that is known to make a step more than 1.00 % longer gives way; 700 of 900 had no side work; "
                "one with it takes 6.00 % longer (95 % interval: 5.00 % to 7.00 %); 15.00 % of those to come "
                "may have it."))
       << bubble_text(sum);
   json const told = json::parse(bubble_json(sum))["steps"];
-  EXPECT_EQ((std::vector<json>{told["cap_pct"], told["withheld"]}), (std::vector<json>{1, 700}));
+  EXPECT_EQ((std::vector<json>{told["slowdown_cap_pct"], told["withheld"]}), (std::vector<json>{1, 700}));
   EXPECT_TRUE(told["max_slowdown_pct"].is_null());
 }
 
