@@ -4,10 +4,11 @@
 import contextlib
 import ctypes
 import dataclasses
+import math
 import os
 
 from lab import NotRun, torch
-from lab.treatment import Treatment
+from lab.treatment import ALONE, Treatment
 
 STAGES, MICROBATCHES = 4, 8
 GROUP = 2  # steps of a stage
@@ -116,9 +117,35 @@ def stream_of(kind):
     return torch.cuda.Stream(priority=torch.cuda.Stream.priority_range()[1] if kind == "high" else 0)
 
 
-class Stage(Trainer):
-    """A GPT (bf16, SDPA, fused AdamW) as stage 0 of 4 in 1F1B with 8 micro-batches. It has no peers: where it would
-    wait for one it waits by the clock on the wall, inside a bubble."""
+class FirstStage(Trainer):
+    """Stage 0 of 4 in 1F1B with 8 micro-batches. It has no peers: where it would wait for one it waits by the clock on
+    the wall, inside a bubble. Which stage says how long a forward and a backward take, and enqueues both."""
+
+    def begin(self):
+        self.wait(HEAD_START_MS)
+
+    @property
+    def idle_ms(self):  # of a step
+        return (STAGES - 1) * (self.backward_ms + self.forward_ms)
+
+    def step(self, bubble):
+        """1F1B: as many forwards as there are stages, the wait for the first backward, then both by turns, at the
+        end with waits between."""
+        live = [self._forward() for _ in range(STAGES)]
+        with bubble("first backward"):
+            self.wait((STAGES - 1) * self.backward_ms)
+        for index in range(MICROBATCHES):
+            self._backward(live.pop(0))
+            if STAGES + index < MICROBATCHES:
+                live.append(self._forward())
+            elif index < MICROBATCHES - 1:
+                with bubble(f"cool-down {index - (MICROBATCHES - STAGES)}"):
+                    self.wait(self.forward_ms)
+        self._update()
+
+
+class Stage(FirstStage):
+    """A GPT (bf16, SDPA, fused AdamW)."""
 
     def __init__(self, build, size):
         torch.manual_seed(0)
@@ -135,29 +162,10 @@ class Stage(Trainer):
             self._backward(self._forward())
             self._update()
         self.forward_ms, self.backward_ms = self._times()
-        self.idle_ms = (STAGES - 1) * self.backward_ms + (STAGES - 1) * self.forward_ms  # of a step
-
-    def begin(self):
-        self.wait(HEAD_START_MS)
 
     def steps(self, treatment, count):
         for _ in range(count):
             self.step(treatment.bubble)
-
-    def step(self, bubble):
-        """1F1B: as many forwards as there are stages, the wait for the first backward, then both by turns, at the
-        end with waits between."""
-        live = [self._forward() for _ in range(STAGES)]
-        with bubble("first backward"):
-            self.wait((STAGES - 1) * self.backward_ms)
-        for index in range(MICROBATCHES):
-            self._backward(live.pop(0))
-            if STAGES + index < MICROBATCHES:
-                live.append(self._forward())
-            elif index < MICROBATCHES - 1:
-                with bubble(f"cool-down {index - (MICROBATCHES - STAGES)}"):
-                    self.wait(self.forward_ms)
-        self._update()
 
     def _forward(self):
         made = self._stage(self._input)
@@ -183,3 +191,58 @@ class Stage(Trainer):
         marks.append(self.mark())
         self.synchronize()
         return marks[0].elapsed_time(marks[1]), marks[1].elapsed_time(marks[2])
+
+
+class ReplayedStage(FirstStage):
+    """bf16 products, and one graph of an iteration a treatment: no host sets the pace. A backward is two forwards, and
+    the longest wait three backwards."""
+
+    SIZE, GROUP_MS = 1024, 20
+
+    def __init__(self, build, longest_ms):
+        torch.manual_seed(0)
+        self.wait = wall_clock_wait(build)
+        self._a = torch.randn((self.SIZE, self.SIZE), device="cuda", dtype=torch.bfloat16)
+        self._into = torch.empty_like(self._a)
+        self.forward_ms = longest_ms / (2 * (STAGES - 1))
+        self.backward_ms = 2 * self.forward_ms
+        self._products = 1
+        self._products = max(1, round(self.forward_ms / self._product_ms()))
+        step_ms = self.idle_ms + MICROBATCHES * (self.forward_ms + self.backward_ms)
+        self.group = max(GROUP, math.ceil(self.GROUP_MS / step_ms))
+        self._graphs, self._side = {}, None
+
+    def capture(self, treatment, side=None):
+        """`side`: each replay is a step of it."""
+        self._graphs[treatment.name] = graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.step(treatment.bubble)
+        self._side = side or self._side
+
+    def steps(self, treatment, count):
+        side = self._side if treatment.bubble is not ALONE.bubble else None
+        for _ in range(count):
+            if side:
+                side.step()
+            self._graphs[treatment.name].replay()
+        if side:
+            side.skip_step()  # the group alone that follows is none of it
+
+    def _forward(self, times=1):
+        for _ in range(times * self._products):
+            torch.mm(self._a, self._a, out=self._into)
+
+    def _backward(self, _):
+        self._forward(2)
+
+    def _update(self):
+        pass
+
+    def _product_ms(self, count=1000):
+        self._forward(count)  # the clocks are up then
+        self.begin()
+        begin = self.mark()
+        self._forward(count)
+        end = self.mark()
+        self.synchronize()
+        return begin.elapsed_time(end) / count

@@ -35,6 +35,13 @@ def stage(build, name):
     return rows
 
 
+@section("replayed_lengths", "as named", needs=TORCH, seconds=300, each=("compute", *OTHER_TASKS))
+def replayed_lengths(build, task):
+    """What side work costs captured iterations whose longest bubble is 20 us to 20 ms, with options as they are. The
+    interval of `slowdown_percent` is that of the mean of scopes."""
+    return of_each("task longest_us", of_lab(build, f"replayed_lengths --task {task}"), 410, row=bounded)
+
+
 @section("governed", "as named", needs=TORCH, seconds=385, each=("product", "pagerank", "resnet50"))
 def governed(build, name):
     """Whether that stage keeps a bound of half a per cent. One run of 2,000 steps: it tells its own interval."""

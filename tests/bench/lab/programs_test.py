@@ -42,6 +42,20 @@ class programs(unittest.TestCase):
         lull.Tuning.assert_called_with(armed_ahead=0.5, processors=0)
         self.assertLessEqual({"forward_ms", "backward_ms", "idle_share", "size", "torch"}, set(found))
 
+    def test_replayed_lengths_has_a_row_a_length_and_a_graph_a_scope(self):
+        with trained((4.0, 4.0, 5.0)) as (torch, lull, side):
+            (found,) = run("replayed_lengths", "--lengths=200,6000", "--scopes=2", "--learning=50")
+        self.assertEqual(
+            [(row["task"], row["longest_us"]) for row in found["rows"]], [("compute", 200), ("compute", 6000)]
+        )
+        self.assertEqual(torch.cuda.CUDAGraph.call_count, 2 * (1 + 2))
+        short, long = (row["scopes"][0] for row in found["rows"])
+        self.assertAlmostEqual(long["idle_ms"], 6 * 2 * 9.0)  # groups of two iterations, each 6 + 3 ms idle
+        self.assertAlmostEqual(short["idle_ms"], 6 * 19 * 0.3)
+        self.assertAlmostEqual(long["harvest"], 700 / (700 / 3) / long["idle_ms"])
+        self.assertEqual(side.step.call_count, 2 * ((3 + 6) * 19 + (25 + 6) * 2))
+        self.assertEqual(short["steps"], {"chance": 0.5})
+
     def test_a_stage_whose_jobs_ended_is_not_run(self):
         with trained() as (_, lull, side), self.assertRaises(SystemExit) as ended:
             side.jobs[0].state = "finished"
