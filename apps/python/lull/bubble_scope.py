@@ -3,51 +3,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from .binding import Error, Status
 from .runtime import Runtime
 from .sites import site_of
-from .streams import pointer_of
+from .streams import current_pointer, pointer_of
 
 
 class BubbleScope:
-    """One scope of `bubble`. No generator: each call of Python's delays the trainer, and here every one counts.
-    `runtime`: gives the runtime of now, or None; `warn` takes an Error."""
+    """One scope of `bubble`. Where the host has slept since the last one, each call of Python's takes microseconds that
+    delay the trainer: so it is no generator, and asks nobody but the runtime."""
 
-    __slots__ = ("_opened", "_runtime", "_site", "_stream", "_warn")
+    __slots__ = ("_bubble", "_pointer", "_runtime", "_site", "_stream")
 
-    def __init__(
-        self,
-        runtime: Callable[[], Runtime | None],
-        site: str,
-        stream: object,
-        warn: Callable[[Error], None],
-    ) -> None:
-        self._runtime, self._site, self._stream, self._warn = runtime, site, stream, warn
-        self._opened: tuple[Runtime, int, int] | None = None  # the bubble, for its close
+    def __init__(self, runtime: Runtime, site: str, stream: object) -> None:
+        self._runtime, self._site, self._stream = runtime, site, stream
+        self._bubble = self._pointer = 0
 
     def __enter__(self) -> None:
-        if self._opened is not None:
+        if self._bubble:
             raise Error("a bubble's scope was entered inside itself: ask for one each time", Status.ERROR_STATE)
-        runtime = self._runtime()
-        if runtime is None:
-            return
-        pointer = pointer_of(self._stream)
+        stream = self._stream
+        self._pointer = current_pointer() if stream is None else pointer_of(stream)
         try:
-            bubble = runtime.open(site_of(self._site), pointer)
+            self._bubble = self._runtime.open(site_of(self._site), self._pointer)
         except Error as why:
-            self._warn(why)
-            return
-        if bubble:
-            self._opened = runtime, bubble, pointer
+            self._runtime._warn_of_bubble(why)
 
     def __exit__(self, *_: object) -> None:
-        if self._opened is None:
+        bubble, self._bubble = self._bubble, 0
+        if not bubble:
             return
-        runtime, bubble, pointer = self._opened
-        self._opened = None
         try:
-            runtime.close_bubble(bubble, pointer)
+            self._runtime.close_bubble(bubble, self._pointer)
         except Error as why:
-            self._warn(why)
+            self._runtime._warn_of_bubble(why)

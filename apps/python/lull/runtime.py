@@ -109,6 +109,7 @@ class Runtime(Made):
         self._saved = asked._of_a_job()
         self._may_be_off = asked.mode == "off"  # without a word
         self.jobs: list[Job] = []
+        self._has_warned = False  # of a bubble
         self._keeper = JobKeeper(self.device)
         self._graph_streams = LentStreams()
         heard.listen()
@@ -310,15 +311,21 @@ class Runtime(Made):
     def open(self, site: bytes, stream: int) -> int:
         """Enqueues the opening edge on the stream, an integer; the host does not wait. Returns what close_bubble
         takes."""
-        if self._is_parents:  # by itself, as close_bubble: each call of Python's delays the trainer
+        if self._forks != binding.forks:  # by itself, as close_bubble: each call of Python's delays the trainer
             return 0
         bubble = ctypes.c_uint64()
-        check(self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)))
+        if status := self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)):
+            check(status)
         return bubble.value
 
     def close_bubble(self, bubble: int, stream: int) -> None:
-        if not self._is_parents:
-            check(self._library.lull_close(self._handle, bubble, stream))
+        if self._forks == binding.forks and (status := self._library.lull_close(self._handle, bubble, stream)):
+            check(status)
+
+    def _warn_of_bubble(self, why):
+        if self._handle is not None and not self._has_warned:  # else the runtime has ended meanwhile
+            self._has_warned = True
+            log.warning("a bubble is passed over: %s", why)
 
     def give_back(self, bytes: int, seconds: float = 10) -> int:
         """Asks jobs for device memory, the lowest first. Returns how many bytes went back to the driver within so many

@@ -32,6 +32,7 @@ from .task_lists import loaded_at_start, split
 
 _lock = threading.Lock()
 _active = None  # the session that is on; one a process
+_NO_BUBBLE = contextlib.nullcontext()
 
 
 class Session:
@@ -47,7 +48,6 @@ class Session:
         self._waits: waits.Waits | None = None
         self._marks_steps = False  # the program does
         self._folder: str | None = None  # of a report that is to be printed
-        self._has_raised = False  # a bubble, inside
 
     @property
     def mode(self) -> str:
@@ -152,15 +152,7 @@ class Session:
     def bubble(self, site: str, stream: object = None) -> AbstractContextManager[None]:
         """A scope around a wait that the program enqueues itself; the host does not wait. Does nothing when off. What
         goes wrong inside is a warning: it must not reach the training."""
-        return BubbleScope(self._now, site, stream, self._warn_of_bubble)
-
-    def _now(self):
-        return self._runtime
-
-    def _warn_of_bubble(self, why):
-        if self._runtime is not None and not self._has_raised:  # else the scope has ended meanwhile
-            self._has_raised = True
-            log.warning("a bubble is passed over: %s", why)
+        return _NO_BUBBLE if self._runtime is None else BubbleScope(self._runtime, site, stream)
 
     def __enter__(self) -> Session:
         global _active
@@ -349,7 +341,7 @@ def bubble(site: str, stream: object = None) -> AbstractContextManager[None]:
     """A bubble of the session that is on; without one, nothing. `site` says where in the step it is, in 1 to 255 bytes:
     another is changed, with a warning. `stream` as in streams.pointer_of."""
     session = _active
-    return contextlib.nullcontext() if session is None else session.bubble(site, stream)
+    return _NO_BUBBLE if session is None else session.bubble(site, stream)
 
 
 def in_named_waits(method: Any, **names: str) -> Any:

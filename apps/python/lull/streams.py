@@ -84,23 +84,34 @@ def is_given(stream):
     return stream is not None or torch_with_cuda() is not None
 
 
-def _current_pointer(torch):
-    """By what torch gives its compiled code, where it has that: an object of a stream takes some 2 µs, in every
-    bubble."""
+_raw: tuple = (None, None, None)  # a torch that has CUDA, and what tells its device, and a device's current stream
+
+
+def current_pointer():
+    """That of torch's current stream. By what torch gives its compiled code, where it has that: an object of a stream
+    takes some 2 µs, in every bubble."""
+    torch, device, stream_on = _raw
+    if torch is not None and torch is sys.modules.get("torch"):
+        return stream_on(device())
+    return _current_pointer()
+
+
+def _current_pointer():
+    global _raw
+    torch = torch_with_cuda()
+    if torch is None:
+        raise Error("no stream was given, and there is no torch with CUDA whose current stream could be meant")
     inside = getattr(torch, "_C", None)
-    if not hasattr(inside, "_cuda_getCurrentRawStream"):
-        return torch.cuda.current_stream().cuda_stream
-    return inside._cuda_getCurrentRawStream(inside._cuda_getDevice())
+    if hasattr(inside, "_cuda_getCurrentRawStream"):
+        _raw = torch, inside._cuda_getDevice, inside._cuda_getCurrentRawStream
+    return torch.cuda.current_stream().cuda_stream
 
 
 def pointer_of(stream):
     """Takes what speaks __cuda_stream__ (version 0), torch streams, integers (ThreadsStream is one), and None:
     torch's current stream."""
     if stream is None:
-        torch = torch_with_cuda()
-        if torch is None:
-            raise Error("no stream was given, and there is no torch with CUDA whose current stream could be meant")
-        return _current_pointer(torch)
+        return current_pointer()
     speaks = getattr(stream, "__cuda_stream__", None)
     if speaks is not None:
         version, pointer, *_ = speaks() if callable(speaks) else speaks

@@ -303,8 +303,9 @@ class Streams(fake_torch.WithFakeTorch):
         inside = types.SimpleNamespace(
             _cuda_getDevice=lambda: 2, _cuda_getCurrentRawStream=lambda device: 4720 + device
         )
-        with mock.patch.object(self.torch, "_C", inside, create=True):
-            self.assertEqual(streams.pointer_of(None), 4722)
+        with mock.patch.object(streams, "_raw", (None,) * 3), mock.patch.object(self.torch, "_C", inside, create=True):
+            found = [streams.pointer_of(None) for _ in range(2)]  # the first makes torch begin with CUDA
+        self.assertEqual(found, [self.stream.__index__(), 4722])
         with self.assertRaisesRegex(lull.Error, "version 1"):
             streams.pointer_of(types.SimpleNamespace(__cuda_stream__=lambda: (1, 4711)))
         with self.assertRaisesRegex(lull.Error, "is no stream"):
