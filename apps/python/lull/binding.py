@@ -12,6 +12,7 @@ import pathlib
 import time
 from typing import Any
 
+from . import fast_calls
 from .header import Header
 
 log = logging.getLogger("lull")
@@ -77,7 +78,7 @@ NEXT_STEP, SKIP_STEP = 2**64 - 1, 2**64 - 2  # LULL_NEXT_STEP, LULL_SKIP_STEP
 # thread lets go of it, by default after 5 ms: these keep it. So nothing that they wait for may need it: heard.py says
 # how log lines are kept out of that, and no Python function may be what a full stream has to run next
 # (cudaLaunchHostFunc).
-HOLDING = ("lull_open", "lull_close", "lull_ready", "lull_step")
+HOLDING = ("lull_ready", "lull_step")  # and what fast_calls makes of lull_open and lull_close
 
 # These PyTorch calls, holding a lock of its own: no Python function may stand in their place.
 POOL_CALLS = ("lull_pool_allocate", "lull_pool_free")
@@ -138,6 +139,9 @@ def load():
         for name, (result, arguments) in CALLS.items():
             call = getattr(library, name)
             call.restype, call.argtypes = result, arguments
+        fast_calls.begin(library)
+        library.open_bubble = fast_calls.function(library.lull_python_open)
+        library.close_bubble = fast_calls.function(library.lull_python_close)
     except AttributeError as why:
         raise Error(f"{path} is not the Lull that this package needs: {why}") from why
     data = pathlib.Path(__file__).parent / "data"

@@ -118,6 +118,7 @@ class Runtime(Made):
         finally:
             heard.say()
         self._handle: ctypes.c_void_p | None = handle
+        self._number = handle.value  # for the calls of each bubble
         self._forgotten = weakref.finalize(self, _forget, self._library, ctypes.c_void_p(handle.value), self._forks)
         self._forgotten.atexit = False
         _open.add(self)
@@ -140,7 +141,7 @@ class Runtime(Made):
         for job in self.jobs:
             job._end(deadline)
         self._warn_if_off()
-        handle, self._handle = self._handle, None
+        handle, self._handle, self._number = self._handle, None, 0
         self._forgotten.detach()
         try:
             check(self._library.lull_destroy(handle))
@@ -313,13 +314,13 @@ class Runtime(Made):
         takes."""
         if self._forks != binding.forks:  # by itself, as close_bubble: each call of Python's delays the trainer
             return 0
-        bubble = ctypes.c_uint64()
-        if status := self._library.lull_open(self._handle, stream, site, ctypes.byref(bubble)):
-            check(status)
-        return bubble.value
+        bubble = self._library.open_bubble(self._number, stream, site)
+        if bubble < 0:
+            check(-bubble)
+        return bubble
 
     def close_bubble(self, bubble: int, stream: int) -> None:
-        if self._forks == binding.forks and (status := self._library.lull_close(self._handle, bubble, stream)):
+        if self._forks == binding.forks and (status := self._library.close_bubble(self._number, bubble, stream)):
             check(status)
 
     def _warn_of_bubble(self, why):

@@ -134,6 +134,36 @@ class TheLibrary(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+class CallsOfEachBubble(unittest.TestCase):
+    def test_errors_are_told_as_those_of_other_calls(self):
+        library = binding.load()
+        self.assertEqual(library.open_bubble(0, 0, b"x"), -lull.Status.ERROR_HANDLE)
+        self.assertEqual(library.close_bubble(0, 1, 0), lull.Status.ERROR_HANDLE)
+        stream = lull.ThreadsStream()
+        with lull.Runtime(executor="threads", mode="observe") as side:
+            for site in (b"", b"x" * 256):
+                with self.subTest(site), self.assertRaisesRegex(lull.ArgumentError, "site must have 1 to 255 bytes"):
+                    side.open(site, stream.__index__())
+        with self.assertRaisesRegex(lull.Error, "handle"):
+            side.open(b"x", stream.__index__())
+        stream.close()
+
+    def test_what_no_handle_can_be_raises_and_stops_nothing(self):
+        library = binding.load()
+        for wrong, raised in (
+            ((None, 0, b"x"), TypeError),
+            ((-1, 0, b"x"), OverflowError),
+            ((1, 2**64, b"x"), OverflowError),
+            ((1, 0, "x"), TypeError),
+        ):
+            with self.subTest(wrong), self.assertRaises(raised):
+                library.open_bubble(*wrong)
+        with self.assertRaises(TypeError):
+            library.close_bubble(1, b"1", 0)
+        self.assertEqual(library.open_bubble(1, 0), -lull.Status.ERROR_ARGUMENT)
+        self.assertEqual(library.close_bubble(), lull.Status.ERROR_ARGUMENT)
+
+
 class TheInterpretersLock(unittest.TestCase):
     def test_only_what_enqueues_keeps_it(self):
         keeping = [
@@ -141,7 +171,7 @@ class TheInterpretersLock(unittest.TestCase):
             for name in binding.CALLS
             if getattr(binding.load(), name)._flags_ & ctypes.PyDLL._func_flags_ & ~ctypes.CDLL._func_flags_
         ]
-        self.assertEqual(sorted(keeping), ["lull_close", "lull_open", "lull_ready", "lull_step"])
+        self.assertEqual(sorted(keeping), ["lull_ready", "lull_step"])
 
     def test_a_busy_thread_is_not_let_in(self):
         """It stands ready, and would run as soon as a call released the lock: nothing else does within the switch
