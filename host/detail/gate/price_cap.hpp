@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include <lull/host/runtime.hpp>
+
 namespace lull::detail {
 
 /// Keeps what harvested bubbles cost a stream, by their edges and by workers' leaving, below a hundredth of its time:
@@ -36,7 +38,7 @@ class price_cap {
   double times() const noexcept { return times_; }
 
  private:
-  static constexpr double most = 0.01;
+  static constexpr double most = slowdown_cap;
   static constexpr double easing = 1.25, max_times = 1e4;
   static constexpr std::uint64_t least_bubbles = 32;
   static constexpr ns least_time = std::chrono::milliseconds{100};

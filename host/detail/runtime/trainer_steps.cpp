@@ -95,12 +95,9 @@ bool trainer_steps::joins(std::optional<std::uint64_t> number, double work) {
   ++report_.begun;
   report_.withheld += may_run_ == side_work::none ? 1 : 0;
   report_.halved += may_run_ == side_work::half ? 1 : 0;
-  for (std::uint64_t const at : {count_, count_ + kept - 1}) {  // its moment may still be on its way, or noted
-    beginning& last = noted_[at % kept];
-    if (last.steps == 0 || last.at + 1 != marked_) continue;
-    ++last.steps;
-    last.work = last.work > 0 && work > 0 ? last.work + work : 0;
-    break;
+  if (beginning* const last = last_marked()) {
+    ++last->steps;
+    last->work = last->work > 0 && work > 0 ? last->work + work : 0;
   }
   return true;
 }
@@ -155,11 +152,17 @@ void trainer_steps::skip() {
   std::lock_guard const lock{mutex_};
   may_run_ = report_.max_slowdown != 0 ? side_work::none : side_work::all;
   marks_next_ = true;
-  // its moment may still be on its way to the stream, or noted
+  if (beginning* const last = last_marked()) last->is_skipped = true;
+}
+
+/// Returns the beginning of the last marked step: its moment may still be on its way to the stream, or noted. Null: no
+/// place was left for it. Call under the lock.
+trainer_steps::beginning* trainer_steps::last_marked() noexcept {
   for (std::uint64_t const at : {count_, count_ + kept - 1}) {
     beginning& last = noted_[at % kept];
-    last.is_skipped = last.is_skipped || (last.when != nullptr && last.at + 1 == marked_);
+    if (last.when != nullptr && last.at + 1 == marked_) return &last;
   }
+  return nullptr;
 }
 
 void trainer_steps::collect(placed_kinds placed, bool may_halve) {

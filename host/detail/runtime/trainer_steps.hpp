@@ -100,11 +100,13 @@ class trainer_steps {
     std::uint64_t at = 0;      // among all marked steps
     std::uint64_t series = 0;  // its series when it was marked
     std::uint64_t number = 0;
-    std::uint64_t steps = 0;  // that are timed together; 0: it is not noted yet
+    std::uint64_t steps = 1;  // that are timed together
     double work = 0;          // of these; 0: not known of each
     bool is_skipped = false;
     std::unique_ptr<stream_moment> when;
   };
+
+  beginning* last_marked() noexcept;
 
   executor& executor_;
   options const asked_;
