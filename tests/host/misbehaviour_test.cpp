@@ -21,6 +21,7 @@
 #include <lull/tests/host/recording_executor.hpp>
 #include <lull/tests/support/cursor_state.hpp>
 #include <lull/tests/support/forked.hpp>
+#include <lull/tests/support/halt.hpp>
 #include <lull/tests/support/within_time.hpp>
 
 namespace lull {
@@ -69,18 +70,23 @@ class misbehaving : public testing::Test {
 TEST_F(misbehaving, an_exception_inside_a_scope_closes_the_bubble) {
   auto const side = make();
   job const task = submit(*side);
+  halt ahead;  // the host's: a late one gets other workers
+  trainer.enqueue(ahead.operation());
   try {
     bubble const idle{*side, &trainer, site{"throws"}};
     throw std::runtime_error{"the trainer's"};
   } catch (std::runtime_error const&) {
   }
   EXPECT_EQ(seen.take(), (calls{"open_edge", "close_edge", "launch a"}));
+  ahead.let_go();
   is_still_done(*side, task);
 }
 
 TEST_F(misbehaving, an_open_without_close_ends_when_its_site_opens_again) {
   auto const side = make();
   job const task = submit(*side);
+  halt ahead;
+  trainer.enqueue(ahead.operation());
   side->open(&trainer, site{"again"});
   EXPECT_EQ(side->open(&trainer, site{"another"}).bubble, 0U);
   bubble_id const second = side->open(&trainer, site{"again"});
@@ -88,6 +94,7 @@ TEST_F(misbehaving, an_open_without_close_ends_when_its_site_opens_again) {
   EXPECT_EQ(seen.take(), (calls{"open_edge", "close_edge", "open_edge", "close_edge", "launch a"}));
   EXPECT_EQ(side->counts()[counted::abandoned], 1U);
   EXPECT_EQ(side->counts()[counted::nested], 1U);
+  ahead.let_go();
   is_still_done(*side, task);
 }
 

@@ -104,7 +104,7 @@ class record {
   std::atomic<bool> exchanges_throw{false};                    // asked for by the dispatcher
   std::atomic<executor_kind> kind{executor_kind::threads};     // that it claims to be
   std::function<std::chrono::nanoseconds()> length_of_step{};  // of the next one that is over; empty: as it was
-  threads_stream* launches_behind = nullptr;                   // a launch waits until this stream is done
+  std::atomic<threads_stream*> launches_behind = nullptr;      // a launch waits until this stream is done
   std::atomic<int> lengths_not_there{0};                       // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // how many more calls succeed before mapped memory is used up; less than 0: no limit
   std::atomic<int> maps_refused{0};
@@ -208,7 +208,7 @@ class recording_executor final : public threads_executor {
       params.gate.records[params.bubble & params.gate.record_mask].since_look_ns = into_.since_look_ns;
     std::string const half = grid.blocks == 1 ? " of 1 block" : "";
     noted("launch", "launch " + into_.in(params.slot) + stay + half, [&] {
-      if (into_.launches_behind != nullptr) into_.launches_behind->synchronize();
+      if (threads_stream* const behind = into_.launches_behind) behind->synchronize();
       threads_executor::launch(kernel, grid, params, mark, when);
     });
   }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""symbols.py NM LIBRARY HEADER…: the library shows the functions that the headers declare, and nothing else."""
+"""symbols.py NM LIBRARY FILE…: the library shows the functions that the files declare, and nothing else."""
 
 import re
 import subprocess
@@ -13,21 +13,21 @@ def shown(nm, library):
     return {line.split()[0] for line in listing.stdout.splitlines()}
 
 
-def declared(header):
-    with open(header, encoding="utf-8") as file:
+def declared(path):
+    with open(path, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
     return set(re.findall(r"^[\w ]+[ *]+(lull_\w+)\(", text, re.MULTILINE))
 
 
-def main(nm, library, *headers):
-    ours, theirs = shown(nm, library), set().union(*map(declared, headers))
-    header = " and ".join(headers)
+def main(nm, library, *files):
+    ours, theirs = shown(nm, library), set().union(*map(declared, files))
+    named = " and ".join(files)
     for name in sorted(ours - theirs):
-        print(f"{library}: shows {name}, which {header} does not declare")
+        print(f"{library}: shows {name}, which {named} does not declare")
     for name in sorted(theirs - ours):
-        print(f"{library}: does not show {name}, which {header} declares")
+        print(f"{library}: does not show {name}, which {named} declares")
     if len(theirs) < 20:
-        print(f"{header}: only {len(theirs)} functions: was it read right?")
+        print(f"{named}: only {len(theirs)} functions: was it read right?")
     sys.exit(ours != theirs or len(theirs) < 20)
 
 

@@ -13,6 +13,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/host/runtime_recorded.hpp>
+#include <lull/tests/support/halt.hpp>
 
 namespace lull {
 namespace {
@@ -34,6 +35,13 @@ class captured_edges : public runtime_recorded {
     bubble const idle{*side_, &trainer, site{where}};
     trainer.enqueue([] { std::this_thread::sleep_for(100us); });
   }
+  /// A step that the stream comes to when the host has enqueued all of it: a late host gets other workers.
+  calls calls_of_plain_step() {
+    halt ahead;
+    trainer.enqueue(ahead.operation());
+    step();
+    return seen.take();
+  }
   threads_graph captured_step() {
     trainer.begin_capture();
     step();
@@ -53,16 +61,14 @@ TEST_F(captured_edges, warm_up_steps_and_captures_take_turns_on_one_stream) {
   std::vector<threads_graph> graphs;
   for (int i = 0; i < 3; ++i) {
     for (int warm_up = 0; warm_up < 2; ++warm_up) {
-      step();
-      EXPECT_EQ(seen.take(), plain_);
+      EXPECT_EQ(calls_of_plain_step(), plain_);
     }
     graphs.push_back(captured_step());
     EXPECT_EQ(seen.take(), nodes_);
   }
   for (threads_graph const& each : graphs) replay(each);
   EXPECT_EQ(seen.take(), calls{});  // a replay asks no host
-  step();
-  EXPECT_EQ(seen.take(), plain_);
+  EXPECT_EQ(calls_of_plain_step(), plain_);
   runtime_counts const counts = side_->counts();
   EXPECT_EQ(counts[counted::opened], 7U);
   EXPECT_EQ(counts[counted::captured], 3U);
@@ -72,6 +78,8 @@ TEST_F(captured_edges, warm_up_steps_and_captures_take_turns_on_one_stream) {
 }
 
 TEST_F(captured_edges, a_plain_bubble_is_not_closed_within_a_capture) {
+  halt ahead;
+  trainer.enqueue(ahead.operation());
   bubble_id const before = open("cut");
   EXPECT_EQ(seen.take(), calls{"open_edge"});
   trainer.begin_capture();
@@ -82,13 +90,15 @@ TEST_F(captured_edges, a_plain_bubble_is_not_closed_within_a_capture) {
   threads_graph const graph = trainer.end_capture();
   EXPECT_EQ(side_->counts()[counted::unmatched], 1U);
   EXPECT_EQ(side_->counts()[counted::nested], 0U);
-  replay(graph);
+  trainer.launch(graph);
   close(before);  // it is open still: the trainer may close it after all
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
   EXPECT_EQ(side_->counts()[counted::abandoned], 0U);
 }
 
 TEST_F(captured_edges, a_plain_bubble_that_a_capture_cuts_is_ended_by_the_next_of_its_site) {
+  halt ahead;
+  trainer.enqueue(ahead.operation());
   bubble_id const before = open("cut");
   trainer.begin_capture();
   close(before);
@@ -114,8 +124,7 @@ TEST_F(captured_edges, a_captured_bubble_is_closed_in_its_own_capture_only) {
   step("second");  // not nested: another graph's bubble is open
   EXPECT_EQ(seen.take(), nodes_);
   threads_graph const second = trainer.end_capture();
-  step();
-  EXPECT_EQ(seen.take(), plain_);
+  EXPECT_EQ(calls_of_plain_step(), plain_);
   EXPECT_EQ(side_->counts()[counted::unmatched], 2U);
   EXPECT_EQ(side_->counts()[counted::nested], 0U);
   EXPECT_EQ(side_->counts()[counted::captured], 2U);
@@ -124,6 +133,8 @@ TEST_F(captured_edges, a_captured_bubble_is_closed_in_its_own_capture_only) {
 
 TEST_F(captured_edges, a_plain_bubble_on_another_stream_lasts_through_a_capture) {
   threads_stream other;
+  halt ahead;
+  other.enqueue(ahead.operation());
   bubble_id const plain = side_->open(&other, site{"other"});
   EXPECT_EQ(seen.take(), calls{"open_edge"});
   threads_graph const graph = captured_step();
@@ -133,6 +144,7 @@ TEST_F(captured_edges, a_plain_bubble_on_another_stream_lasts_through_a_capture)
   side_->close(plain, &other);
   EXPECT_EQ(seen.take(), (calls{"close_edge", "launch a"}));
   replay(graph);
+  ahead.let_go();
   other.synchronize();
 }
 
