@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <lull/host/io/process_descriptor.hpp>
+
 namespace lull {
 
 /// Keeps other processes that run Lull out of a folder for its lifetime, or until the process has ended in any way. It
@@ -16,10 +18,9 @@ class folder_lock {
   explicit folder_lock(std::optional<std::string> const& folder);
   folder_lock(folder_lock const&) = delete;
   folder_lock& operator=(folder_lock const&) = delete;
-  ~folder_lock();
 
  private:
-  int descriptor_ = -1;
+  process_descriptor descriptor_;
 };
 
 }  // namespace lull
