@@ -17,7 +17,8 @@ struct alignas(128) gate_line {
   std::uint32_t always_zero;  // a stream that waits for it only loses time
   std::uint64_t bubbles;      // opened so far; selects the bubble's record
   std::uint64_t opened_ns;    // of the last opening
-  std::uint64_t working;      // blocks that belong to an open bubble and have not begun to leave; written by them
+  std::uint64_t working;      // blocks that belong to an open bubble and have not begun to leave; written by them. Of
+                              // another process's gate workers have a word of their own instead
 };
 
 LULL_HD constexpr bool is_open(std::uint32_t value) noexcept { return (value & 1U) != 0; }
@@ -49,7 +50,8 @@ struct gate_ref {
   gate_line* line = nullptr;
   bubble_record* records = nullptr;  // (record_mask + 1,)
   std::uint64_t record_mask = 0;
-  opening_line* opening = nullptr;  // null: the host is not told
+  opening_line* opening = nullptr;   // null: the host is not told
+  std::uint64_t* working = nullptr;  // gate_line::working, or that of this process's workers
 };
 
 /// Returns whether a 32-bit count that may have wrapped has come as far as another.
