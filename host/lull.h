@@ -125,36 +125,36 @@ typedef struct lull_options {
   int32_t executor;            /* lull_executor; any: cuda if a device answers, else threads */
   int32_t device;              /* CUDA device */
   int32_t mode;                /* lull_mode */
-  int32_t reserved_groups;     /* reserved groups of SMs: see lull_measure_reserved_groups; 0: two, which hold one NCCL
-                                  kernel; -1: none */
+  int32_t reserved_groups;     /* of SMs: see lull_measure_reserved_groups; 0: two, for one NCCL kernel; -1: none */
   int32_t processors;          /* at most so many SMs (cores) for workers; 0: all that are not kept off */
   int32_t reserved;            /* must be 0 */
   uint64_t memory_limit_bytes; /* of the device memory that side tasks take; 0: no limit */
-  /* The tasks to load at start, as "pagerank,compute"; captured graphs get workers for them. Options that select a
-     task's code follow ':', separated by ';', as in "product:leave=saved;rows=64,compute"; quote a value with ',' or
-     ';'. A task of a shared library is "./libmine.so:mine;size=8". Null: all that are linked in, without options. */
+  /* To load at start, as "pagerank,compute"; captured graphs get workers for them. Options that select a task's code
+     follow ':', as in "product:leave=saved;rows=64,compute"; quote a value with ',' or ';'. Of a shared library:
+     "./libmine.so:mine;size=8". Null: all that are linked in, without options. */
   char const* tasks;
   lull_log log; /* null: silence */
   void* log_context;
   char const* report;  /* file for the bubble report at the runtime's end, in the format of its ending: .txt, .json or
                           .trace.json; %p: the process, %d: the device; LULL_REPORT in the environment goes before it.
                           Null: none; when observing, the text goes to the log */
-  double max_slowdown; /* by how much the trainer's steps may take longer in the mean, as a share: 0.005 is half a per
-                          cent. Side work then runs in some of the steps that lull_step marks, and in none before the
-                          first; after 512 bubbles without, openings at one site are marks. In captured graphs a mark
-                          counts for what the stream replays after it. 0: what is known to make marked steps over 1 %
-                          longer runs in fewer */
+  double max_slowdown; /* by how much the trainer's steps may take longer in the mean: 0.005 is half a per cent. Side
+                          work then runs in some of the steps that lull_step marks, and in none before the first; after
+                          512 bubbles without, openings at one site are marks. In captured graphs a mark counts for what
+                          is replayed after it. 0: what is known to make marked steps over 1 % longer runs in fewer */
   uint64_t draw_seed;  /* the same for all ranks of a trainer, which then withhold side work in the same steps */
   uint64_t reserve_bytes; /* of device memory, left free for the trainer: jobs give way, within some 10 ms; 0: none */
   uint64_t saved_bytes;   /* of pinned host memory, taken at start, where the memory of jobs that give way is saved */
   char const* profile;    /* with max_slowdown: file of `lull profile --out`; another machine's: logged; null: none */
-  lull_tuning tuning;     /* last: it may grow */
+  char const* share;  /* "unix:PATH", a local socket: this user's other processes may work in the bubbles; null: no */
+  char const* attach; /* "unix:PATH": works in the bubbles that are shared there, within their bound; opens none */
+  lull_tuning tuning; /* last: it may grow */
 } lull_options;
 
 /* All defaults: lull_options options = LULL_OPTIONS; */
-#define LULL_OPTIONS                                                                                     \
-  {                                                                                                      \
-    sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0 } \
+#define LULL_OPTIONS                                                                                           \
+  {                                                                                                            \
+    sizeof(lull_options), LULL_ABI, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0 } \
   }
 
 /* Loads the kernels of `tasks`, which may wait for the device: call it before training starts. The thread's current

@@ -94,6 +94,15 @@ struct runtime_options {
   /// Pinned host memory, taken at start, for the memory of jobs that give way (`give_back`, `executor.reserve_bytes`).
   /// Without it no job that names its memory gives way.
   std::uint64_t saved_bytes = 0;
+  /// "unix:PATH": workers of other processes of the same user may work in this trainer's bubbles (`attach`). PATH is a
+  /// socket that this runtime makes, in a folder that no other user may write to. They get a bubble where no job of
+  /// this runtime has as high a priority as theirs, and `max_slowdown`, or the cap, holds for them as for its own jobs.
+  /// The trainer waits for nothing of theirs. Only with mode `on`, and on the threads executor. Empty: none may.
+  std::string share = {};
+  /// "unix:PATH": this runtime works in the bubbles of another process's trainer, which shares them there; its own
+  /// program opens none. The bound on slowdown is the trainer's. When the trainer has ended, jobs go on with the next
+  /// one there. Making the runtime waits up to five seconds for the first. Empty: the bubbles are this program's.
+  std::string attach = {};
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
   /// device.
   std::vector<task_type> tasks = {};

@@ -80,6 +80,8 @@ runtime_options read_options(lull_options const& asked) {
   made.draw_seed = asked.draw_seed;
   made.tasks = types_of(asked.tasks);
   if (asked.report != nullptr) made.report = asked.report;
+  if (asked.share != nullptr) made.share = asked.share;
+  if (asked.attach != nullptr) made.attach = asked.attach;
   if (asked.log != nullptr) {
     made.log = [log = asked.log, context = asked.log_context](std::string_view line) {
       log(context, std::string{line}.c_str());

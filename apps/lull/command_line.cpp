@@ -100,6 +100,11 @@ void add_harvest(CLI::App& command, harvest_settings& into) {
                   "what `lull profile` found of the tasks on this machine: with --max-slowdown they begin the more "
                   "carefully the more it costs")
       ->type_name("FILE");
+  command
+      .add_option(
+          "--share", into.share,
+          "the side work is that of lull work --attach, in other processes; the replays begin when one is ready")
+      ->type_name("unix:PATH");
   command.add_option("--trace", into.trace, "write a timeline (JSON) here, for https://ui.perfetto.dev")
       ->type_name("FILE");
   command.add_option("--timeline", into.timeline)->group("");  // in no help: it is refused
@@ -160,6 +165,13 @@ command_line::command_line() {
       ->capture_default_str()
       ->type_name("lull|naive");
   runs->add_option("--at-most", run.at_most, "stop after this time, such as 500ms")->type_name("TIME");
+  CLI::App* const works = app.add_subcommand(
+      "work", "run tasks to their end in the bubbles of another process's trainer, which shares them");
+  works->add_option("--attach", work.attach, "where the trainer shares its bubbles")
+      ->required()
+      ->type_name("unix:PATH");
+  add_task_options(*works, work);
+  works->add_option("--at-most", work.at_most, "stop after this time, such as 10min")->type_name("TIME");
   add_profile(
       *app.add_subcommand("profile",
                           "measure what a side task does in bubbles of several lengths on this machine, and what "

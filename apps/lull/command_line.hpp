@@ -21,6 +21,7 @@ struct command_line {
   profile_settings profile;
   choose_settings choose;
   run_settings run;
+  work_settings work;
   device_settings doctor;
   tasks_settings tasks;
   std::string shell;

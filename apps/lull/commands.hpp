@@ -41,6 +41,10 @@ struct run_settings : device_settings {
   bool verify = false;
 };
 
+struct work_settings : run_settings {
+  std::string attach;  // where a trainer shares its bubbles
+};
+
 struct harvest_settings : run_settings {
   std::string schedule = "1f1b";
   std::uint32_t stages = 4;
@@ -54,6 +58,7 @@ struct harvest_settings : run_settings {
   std::optional<std::string> min_bubble;         // a duration; none: the runtime's own
   std::optional<std::string> rest_before_close;  // a duration; none: the runtime's own
   std::optional<std::string> max_slowdown;       // such as 0.5%; none: no bound
+  std::optional<std::string> share;              // where; none: this process's own tasks are the side work
   std::optional<std::string> profile;            // file of profiles
   std::optional<std::string> trace;
   std::optional<std::string> timeline;  // refused: it was an SVG until 0.2
@@ -83,6 +88,7 @@ struct tasks_settings {
 /// Each writes its findings to `out` and what goes on to standard error. They throw errors of error.hpp; main turns
 /// those into exit codes. Those that may take long look at `stop`, and end in order when it is requested.
 exit_code run_command(run_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code work_command(work_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code harvest_command(harvest_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code profile_command(profile_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code choose_command(choose_settings const& asked, std::ostream& out);

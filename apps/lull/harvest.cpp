@@ -28,6 +28,7 @@ runtime_options options_of(plan_of_harvest const& plan, harvest_settings const& 
   made.tuning.training_worth = plan.training_worth;
   made.tuning.rest_before_close = plan.rest_before_close;
   made.max_slowdown = plan.max_slowdown;
+  made.share = asked.share.value_or("");
   return made;
 }
 

@@ -35,7 +35,14 @@ plan_of_harvest check(harvest_settings const& asked) {
       parse_mode(asked.mode),
       {parse_schedule(asked.schedule), asked.stages, asked.microbatches, duration_of(asked.segment, "--segment")},
       {},
-      job_specs(asked.tasks, asked.job_file)};
+      asked.share ? std::vector<job_spec>{} : job_specs(asked.tasks, asked.job_file)};
+  if (asked.share && (!asked.tasks.empty() || asked.job_file || asked.checkpoint.folder || asked.verify))
+    throw usage_error{
+        "--share leaves the side work to other processes: give --task, --job, --checkpoint and --verify to "
+        "lull work --attach " +
+        *asked.share};
+  if (asked.share && made.mode != side_mode::lull)
+    throw usage_error{"--share needs --mode lull: only there side work yields"};
   if (made.mode == side_mode::naive && made.tasks.size() > 1) {
     throw usage_error{"--mode naive runs one task: name one, or use --mode lull"};
   }

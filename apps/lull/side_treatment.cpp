@@ -30,6 +30,34 @@ class no_treatment final : public side_treatment {
   std::string const name_;
 };
 
+/// In few iterations nothing would be learnt of what side work costs, and a share of them had none.
+bool marks_steps(harvest_setting const& in) {
+  bool const are_many = std::uint64_t{in.asked.pairs} * in.asked.iterations >= min_marked;
+  return in.plan.max_slowdown != 0 || (are_many && in.side.steps().report().may_withhold());
+}
+
+bool is_on(harvest_setting const& in) { return in.side.mode() == runtime_mode::on; }
+
+void say_if_off(harvest_setting const& in) {
+  if (!is_on(in)) say("the environment variable LULL keeps harvesting off; see lull doctor");
+}
+
+/// Jobs of other processes.
+class shared_treatment final : public side_treatment {
+ public:
+  explicit shared_treatment(harvest_setting const& in) : in_(in) {}
+
+  void start(stage_trainer& on) override {
+    say("waits for a worker: lull work --attach " + *in_.asked.share + " --task …");
+    while (!in_.side.ready(on.stream()) && is_on(in_) && !in_.stopped()) std::this_thread::sleep_for(1ms);
+    say_if_off(in_);
+  }
+  treatment how() override { return {.name = "with side work", .side = &in_.side, .marks_steps = marks_steps(in_)}; }
+
+ private:
+  harvest_setting const& in_;
+};
+
 /// Jobs in the bubbles of a runtime.
 class bubble_treatment final : public side_treatment {
  public:
@@ -55,14 +83,14 @@ class bubble_treatment final : public side_treatment {
     }
     jobs_.emplace(in_.side, std::move(tasks_), in_.kept(), say);
     auto const give_up = std::chrono::steady_clock::now() + max_ready;
-    while (!in_.side.ready(on.stream()) && !jobs_->idle() && is_on() && !in_.stopped()) {
+    while (!in_.side.ready(on.stream()) && !jobs_->idle() && is_on(in_) && !in_.stopped()) {
       if (std::chrono::steady_clock::now() >= give_up) throw limit_error{"no job was ready within 10 s"};
       std::this_thread::sleep_for(100us);
     }
-    if (!is_on()) say("the environment variable LULL keeps harvesting off; see lull doctor");
+    say_if_off(in_);
   }
 
-  treatment how() override { return {.name = "with side work", .side = &in_.side, .marks_steps = marks_steps()}; }
+  treatment how() override { return {.name = "with side work", .side = &in_.side, .marks_steps = marks_steps(in_)}; }
   std::vector<side_jobs::reached> progress() const override { return jobs_->progress(); }
 
   outcome finish(stage_trainer& on, std::vector<replayed_bubble> const& of) override {
@@ -90,14 +118,6 @@ class bubble_treatment final : public side_treatment {
   }
 
  private:
-  bool is_on() const { return in_.side.mode() == runtime_mode::on; }
-
-  /// In few iterations nothing would be learnt of what the task costs, and a share of them had no side work.
-  bool marks_steps() const {
-    bool const are_many = std::uint64_t{in_.asked.pairs} * in_.asked.iterations >= min_marked;
-    return in_.plan.max_slowdown != 0 || (are_many && in_.side.steps().report().may_withhold());
-  }
-
   void measure_speed(task_owner& owner) {
     auto const stop = [this](std::span<solo_run const>) {
       if (clocks_) clocks_->take();
@@ -188,6 +208,7 @@ std::unique_ptr<side_treatment> make_no_treatment(std::string name) {
 std::unique_ptr<side_treatment> make_side_treatment(harvest_setting const& in) {
   switch (in.plan.mode) {
     case side_mode::lull:
+      if (in.asked.share) return std::make_unique<shared_treatment>(in);
       return std::make_unique<bubble_treatment>(in);
     case side_mode::naive:
       return std::make_unique<naive_treatment>(in);

@@ -91,6 +91,13 @@ runtime_options allowed_options(runtime_options asked, executor_kind kind, std::
     throw usage_error{"runtime_options::training_worth is " + std::to_string(worth) + ": it must be 0 to " +
                       std::to_string(static_cast<int>(max_training_worth))};
   asked.tuning.training_worth = worth;
+  if (!asked.attach.empty() && !asked.share.empty())
+    throw usage_error{
+        "runtime_options::share and attach exclude each other: a runtime shares its own program's bubbles, or "
+        "works in another's"};
+  if (!asked.attach.empty() && asked.max_slowdown != 0)
+    throw usage_error{
+        "runtime_options::max_slowdown is the trainer's, which shares its bubbles: leave it 0 with attach"};
   auto const say = [&](std::string const& line) {
     if (asked.log) asked.log(line);
   };

@@ -193,6 +193,15 @@ void side_jobs::finish(stage_trainer& on, std::function<bool()> const& stop) {
   serving_.get();
 }
 
+void side_jobs::finish(std::function<bool()> const& stop) {
+  ending_ = true;
+  last_chunks_ = std::nullopt;  // who counts them is not here
+  while (serving_.wait_for(look_again) != std::future_status::ready && !stop() && side_.mode() == runtime_mode::on) {
+  }
+  stopping_ = true;
+  serving_.get();
+}
+
 std::vector<side_jobs::reached> side_jobs::progress() const {
   std::vector<reached> found;
   for (auto const& each : tasks_) {

@@ -52,6 +52,8 @@ class side_jobs {
   /// No job is submitted again from here on. Of each task the oldest unfinished one is run to its end in bubbles on the
   /// trainer's stream, the others are cancelled; with `stop` true all are.
   void finish(stage_trainer& on, std::function<bool()> const& stop);
+  /// The same in bubbles that others open.
+  void finish(std::function<bool()> const& stop);
 
   // While they run, from any thread.
   struct reached {

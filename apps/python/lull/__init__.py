@@ -16,7 +16,7 @@ from .options import Options, Tuning
 from .profiles import choose, profile
 from .reserved_groups import ExchangeNeed, measure_reserved_groups
 from .runtime import Runtime, tasks
-from .session import Session, bubble, harvest, named_waits, observe
+from .session import Session, attach, bubble, harvest, named_waits, observe
 from .side_step import StepJob, side_step
 from .stalls import stalls
 from .step_outputs import Outputs
@@ -24,7 +24,7 @@ from .threads_stream import ThreadsStream
 
 __version__ = "0.2.0"  # of the whole of Lull, as in CMakeLists.txt
 
-__all__ = ["bubble", "harvest", "named_waits", "observe", "side_step", "stalls", "tasks"]
+__all__ = ["attach", "bubble", "harvest", "named_waits", "observe", "side_step", "stalls", "tasks"]
 __all__ += ["Options", "Runtime", "Session", "ThreadsStream", "Tuning", "__version__"]
 __all__ += ["GraphJob", "Job", "OffStep", "Outputs", "SideStep", "StepJob"]
 __all__ += ["ExchangeNeed", "choose", "measure_reserved_groups", "profile"]

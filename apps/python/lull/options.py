@@ -86,6 +86,10 @@ class Options:
     several optimizers, call `step` once a step. In captured graphs a mark counts for what the stream replays after it.
     `profile`: file of `lull.profile`: with a bound, a task that costs more there starts in fewer steps.
 
+    `share`: "unix:PATH", a local socket that is made there, in a folder that no other user may write to: processes of
+    this user that `lull.attach` may work in the bubbles, too, within the bound or the cap. `attach`: works in the
+    bubbles that another process shares there, and opens none; not together with `share` or `max_slowdown`.
+
     `checkpoint`: folder where tasks are saved, in a scope each rank's in its own, every minute and at the
     end; those that the program gives again go on from there. `report`: file for the bubble report, in the format
     of its ending (.txt, .json, .trace.json); %p in it is the process, %d the device. `tuning`: a lull.Tuning."""
@@ -100,6 +104,8 @@ class Options:
     saved_bytes: int = 0
     max_slowdown: float = 0
     profile: str | os.PathLike[str] | None = None
+    share: str | None = None
+    attach: str | None = None
     checkpoint: str | os.PathLike[str] | None = None
     report: str | os.PathLike[str] | None = None
     tuning: Tuning = Tuning()
@@ -123,6 +129,8 @@ class Options:
             max_slowdown=self.max_slowdown,
             draw_seed=self.tuning.draw_seed,
             profile=None if self.profile is None else os.fsencode(self.profile),
+            share=None if self.share is None else os.fsencode(self.share),
+            attach=None if self.attach is None else os.fsencode(self.attach),
             tuning=self.tuning._in_c(),
         )
 

@@ -298,7 +298,7 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
-@with_options_of(Options, "mode", "tasks")
+@with_options_of(Options, "mode", "tasks", "attach")
 def harvest(tasks: str | Sequence[str] = (), *, bracket_waits: bool = True, **options: Any) -> Session:
     """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
     bubbles. "pagerank,compute" is a list of tasks, too.
@@ -311,11 +311,24 @@ def harvest(tasks: str | Sequence[str] = (), *, bracket_waits: bool = True, **op
     A torch older than waits.OLDEST leaves everything off with a warning, unless LULL=on; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe in
     the environment lowers the mode; LULL=on lifts these checks, and never makes a harvest of `observe`."""
+    return Session(_listed(tasks), Options(mode="on", **options), bracket_waits)
+
+
+@with_options_of(Options, "mode", "tasks", "attach", "share", "max_slowdown")
+def attach(address: str, tasks: str | Sequence[str] = (), **options: Any) -> Session:
+    """`with lull.attach("unix:/run/lull/rank3", tasks=["compute"]) as side:` does the tasks, and what is submitted to
+    `side`, in the bubbles of another process's trainer, which shares them there (`lull.harvest(share=…)`), and on its
+    device. No code of these tasks runs in the trainer's process. The trainer's bound on slowdown holds. When the
+    trainer has ended, jobs go on with the next one there. Waits up to five seconds for the first."""
+    return Session(_listed(tasks), Options(mode="on", attach=address, **options), bracket_waits=False)
+
+
+def _listed(tasks: str | Sequence[str]) -> list[str]:
     listed = split(tasks) if isinstance(tasks, str) else list(tasks)
     for each in listed:
         if not isinstance(each, str):
             raise ArgumentError(f"{each!r} is no task: tasks are texts; submit a lull.side_step(…) in the open scope")
-    return Session(listed, Options(mode="on", **options), bracket_waits)
+    return listed
 
 
 def observe(

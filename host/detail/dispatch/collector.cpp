@@ -60,6 +60,11 @@ void collector::keep(std::deque<bubble_report> found) {
   std::lock_guard const lock{mutex_};
   for (bubble_report& each : found) {
     summary_.add(each);
+    if (bubble_record const record = each.record(); record.blocks != 0) {
+      ++worked_.bubbles;
+      worked_.worked += time_at_work(record);
+      worked_.items += record.items;
+    }
     bubbles_.push_back(std::move(each));
   }
   while (bubbles_.size() > options_.max_bubbles) bubbles_.pop_front();
@@ -118,6 +123,11 @@ bubble_summary collector::summary() const {
 std::uint64_t collector::collected() const {
   std::lock_guard const lock{mutex_};
   return summary_.seen();
+}
+
+harvested collector::worked() const {
+  std::lock_guard const lock{mutex_};
+  return worked_;
 }
 
 std::uint64_t collector::groups_added() const {

@@ -68,6 +68,10 @@ class placer {
   bool any_stands() const noexcept;
   /// Returns the kinds of the jobs that will work in the next bubbles.
   placed_kinds kinds_in_places() const;
+  /// Returns the names of the jobs that will.
+  std::vector<std::string> names_in_places() const;
+  /// Returns the highest priority of the jobs that are placed or wait for a place; nothing if there is none.
+  std::optional<int> best_priority() const;
   /// Returns whether every placed job can be launched with half of its blocks: none is in graphs, and none is a graph.
   bool may_halve() const;
   /// Returns whether there are captured graphs.

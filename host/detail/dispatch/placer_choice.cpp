@@ -71,6 +71,26 @@ bool placer::gives_way(int index) const {
   return last && next->description().priority > mine;
 }
 
+std::vector<std::string> placer::names_in_places() const {
+  std::vector<std::string> found;
+  for (place const& each : places_) {
+    if (each.at == place_state::filled && can_run(*each.job)) found.push_back(each.job->description().name);
+  }
+  return found;
+}
+
+std::optional<int> placer::best_priority() const {
+  std::optional<int> best;
+  auto const add = [&](job_core const& job) {
+    best = std::max(best.value_or(job.description().priority), job.description().priority);
+  };
+  for (place const& each : places_) {
+    if (each.job != nullptr) add(*each.job);
+  }
+  if (job_pointer const next = best_waiting()) add(*next);
+  return best;
+}
+
 void placer::choose_for(int index) {
   // Counted before reading `quiet_`: after a caller of be_quiet finds no place taken, none is taken later.
   struct counted_place {

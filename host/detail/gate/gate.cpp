@@ -14,19 +14,40 @@ using steady = std::chrono::steady_clock;
 
 }  // namespace
 
-gate::gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits)
+gate::gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits,
+           gate_words const* words)
     : executor_(executor),
       index_(index),
-      line_(executor, 1),
       ring_(executor, places * records),
-      opening_line_(executor, 1),
+      shared_(words != nullptr ? words->shared : nullptr),
       value_(first_value),
       sites_(limits),
       pinned_(executor, 1) {
-  ref_ = {line_.data(), ring_.data(), records - 1, opening_line_.device()};
-  seen_.value = first_value;
-  line_.write({&seen_, 1});
+  ref_.records = ring_.data();
+  ref_.record_mask = records - 1;
   for (std::uint64_t i = 0; i < records; ++i) marks_.push_back(executor_.make_mark());
+  if (words == nullptr) {
+    line_ = device_array<gate_line>{executor, 1};
+    opening_line_.emplace(executor, 1);
+    use({line_.data(), opening_line_->host(), opening_line_->device()});
+  } else {
+    use(*words);
+  }
+  if (follows()) {
+    working_ = device_array<std::uint64_t>{executor, 1};
+    ref_.working = working_.data();
+    return;
+  }
+  seen_.value = first_value;
+  executor_.write(ref_.line, &seen_, sizeof seen_);
+}
+
+void gate::use(gate_words const& words) noexcept {
+  ref_.line = words.line;
+  ref_.opening = words.opening_on_device;
+  if (!follows()) ref_.working = &words.line->working;
+  opening_ = words.opening;
+  words_ = words.memory;
 }
 
 void gate::take(std::uint64_t stream_id) {
@@ -84,7 +105,7 @@ void gate::arm(int place, armed_worker what) noexcept {
 
 bool gate::ready() const noexcept {
   std::lock_guard const lock{mutex_};
-  return any_stands();
+  return any_stands() || on_turn() != 0;
 }
 
 bool gate::any_stands() const noexcept {
@@ -113,10 +134,13 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
     end_bubble(stream, closing{});
     lock.lock();
   }
-  if (mode == runtime_mode::on && !any_stands()) return pass_over(counted::no_job);
+  bool const ours = any_stands();
+  if (mode == runtime_mode::on && !ours && on_turn() == 0) return pass_over(counted::no_job);
   if (bubbles_ - collected_ >= records) return pass_over(counted::records_unread);
   std::shared_ptr<site_state> const at = sites_.find(where.name);
+  std::uint32_t const anothers = mode == runtime_mode::on && !ours ? worker_at(*at) : 0;
   if (mode == runtime_mode::on) {
+    if (!ours && anothers == 0) return pass_over(counted::no_job);
     at->past.begin_bubble(cap_.times());
     at->inside.begin_bubble();
     history::verdict const verdict = at->past.judge();
@@ -128,12 +152,14 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
       case history::verdict::too_short:
         return pass_over(counted::too_short);
       case history::verdict::handed_back:
-        return pass_over(counted::all_handed_back);
+        if (ours) return pass_over(counted::all_handed_back);
+        break;  // what this process's jobs did there tells nothing of another's
     }
   }
   std::uint64_t const bubble = bubbles_ + 1;
-  bool const timed = mode == runtime_mode::observe;
-  bool const may_be_entered = !timed && (launch == launch_time::at_open || at->inside.allowed());
+  // Blocks of another process tell this one nothing that it would believe, so the edges measure some of the bubbles.
+  bool const timed = mode == runtime_mode::observe || (anothers != 0 && at->past.wants_length());
+  bool const may_be_entered = !timed && ours && (launch == launch_time::at_open || at->inside.allowed());
   placed const now{.bubble = bubble,
                    .launch = launch_state::asked,
                    .where = at,
@@ -141,6 +167,7 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                    .may_be_entered = may_be_entered,
                    .at_open = may_be_entered && (launch == launch_time::at_open || at->past.better_at_open()),
                    .halved = halved,
+                   .is_anothers = anothers != 0,
                    .host_ahead = {},
                    .length = {},
                    .lease = lease_,
@@ -156,7 +183,24 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
   placed_of(bubble).range = begin_range(at->name.c_str());
   open_ = true;
   ++counts_[counted::opened];
+  if (anothers != 0)
+    shared_->tell(index_, {.bubble = bubble,
+                           .value = value_,
+                           .site = *at->shared_index,
+                           .worker = anothers,
+                           .halved = halved,
+                           .called = now.opened});
   return {{index_, bubble}, counted::opened};
+}
+
+/// Returns the worker of another process whose turn it is; 0: none.
+std::uint32_t gate::on_turn() const noexcept { return shared_ != nullptr ? shared_->on_turn() : 0; }
+
+/// Returns the same, if the site can be told to it.
+std::uint32_t gate::worker_at(site_state& at) const noexcept {
+  std::uint32_t const worker = on_turn();
+  if (worker != 0 && !at.shared_index) at.shared_index = shared_->number_of(at.name);
+  return at.shared_index ? worker : 0;
 }
 
 void gate::note_entered(std::uint64_t bubble) {
@@ -204,7 +248,8 @@ void gate::end_bubble(stream_handle stream, closing how) {
   now.closed = steady::now();
   now.host_ahead = host_ahead;
   auto const max_lease = max_lease_at_open(now.where->past.longest());
-  if (!now.timed && !now.abandoned) now.where->inside.end_bubble(stay_of(now), max_lease);
+  if (now.is_wanted()) now.where->inside.end_bubble(stay_of(now), max_lease);
+  if (now.is_anothers) shared_->tell_close(index_, now.bubble, now.abandoned ? now.closed : now.leaving);
   end_range(now.range);
 }
 
@@ -215,7 +260,7 @@ runtime_counts gate::counts() const {
 
 bool gate::passed() const {
   std::lock_guard const lock{mutex_};
-  return executor_.passed(seen_, value_);
+  return follows() || executor_.passed(seen_, value_);
 }
 
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {

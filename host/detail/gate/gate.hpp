@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <lull/host/array.hpp>
+#include <lull/host/attach/shared_bubbles.hpp>
 #include <lull/host/detail/gate/bubble_source.hpp>
 #include <lull/host/detail/gate/close_policy.hpp>
 #include <lull/host/detail/gate/forecast.hpp>
@@ -28,6 +29,16 @@
 namespace lull::detail {
 
 inline constexpr int places = 2;  // the current job and its successor
+
+/// The words of a gate that others read or write, too, where they are not the gate's own.
+struct gate_words {
+  gate_line* line = nullptr;
+  opening_line* opening = nullptr;            // for the host …
+  opening_line* opening_on_device = nullptr;  // … and for the device
+  attach::shared_bubbles* shared = nullptr;   // where this trainer's bubbles are told to other processes; null:
+                                              // another's trainer enqueues the edges, and this gate follows it
+  std::shared_ptr<void const> memory{};       // of all these
+};
 
 /// A bubble whose workers are not enqueued yet: what is known of it for deciding when to.
 struct launch_request {
@@ -76,7 +87,9 @@ class gate final : public bubble_source {
   /// Where workers left an open bubble before their lease, as without work, others follow after this time.
   static constexpr std::chrono::milliseconds without_work{1};
 
-  gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits);
+  /// `words`: null: the gate makes its own.
+  gate(executor& executor, std::uint32_t index, std::uint32_t first_value, site_limits limits,
+       gate_words const* words = nullptr);
   gate(gate const&) = delete;
   gate& operator=(gate const&) = delete;
 
@@ -113,6 +126,16 @@ class gate final : public bubble_source {
   bool host_stays() const;
   /// Closes the bubble if it is the open one, and `stream` opened it and is not being captured.
   void close(bubble_id id, stream_handle stream, stream_found const& found, std::optional<closing> asked);
+
+  /// Notes a bubble whose opening edge the trainer of another process has enqueued. `may_work`: this process may work
+  /// in it. Returns false while it cannot be noted, because earlier bubbles are not collected.
+  bool follow(attach::announced_bubble const& told, std::string_view where, bool may_work);
+  /// Notes that the closing edge is enqueued of the bubble that it followed last, if it is that one.
+  /// Returns whether it is.
+  bool follow_close(std::uint64_t bubble, std::chrono::steady_clock::time_point left);
+  /// Follows another trainer from now on, from its first bubble, and forgets the bubbles and sites of the one before.
+  /// No worker may be there or come, and no copy may be under way.
+  void follow_another(gate_words const& words);
 
   /// Returns the oldest bubble whose workers are not enqueued and may be.
   std::optional<launch_request> request();
@@ -152,6 +175,9 @@ class gate final : public bubble_source {
 
  private:
   struct placed {  // a bubble whose opening edge is enqueued
+    /// Returns whether this process may enqueue workers for it.
+    bool is_wanted() const noexcept { return !timed && !abandoned && !is_anothers; }
+
     std::uint64_t bubble = 0;
     launch_state launch = launch_state::asked;
     std::shared_ptr<site_state> where;
@@ -162,7 +188,8 @@ class gate final : public bubble_source {
     bool halved = false;                         // its workers get half of their blocks
     bool armed = false;                          // its workers were enqueued before it opened
     bool abandoned = false;
-    bool passed = false;  // it was over before a worker could be enqueued
+    bool is_anothers = false;  // workers of other processes may work in it, and none of this one
+    bool passed = false;       // it was over before a worker could be enqueued
     bool after_pause = false;
     bool held_up = false;  // a kernel of the trainer waited for its workers
     std::optional<bool> host_ahead{};
@@ -180,6 +207,7 @@ class gate final : public bubble_source {
     std::optional<std::chrono::steady_clock::time_point> pending_since{};  // its workers wait on the device since then
     std::chrono::nanoseconds waited_before{0};                             // waited, by workers that were let go
     std::uint64_t range = 0;                                               // on a tool's timeline
+    std::uint64_t opened_ns = 0;  // on the device's clock, if another process's edge opened it; 0: not known
   };
   /// What is copied from and to the machine.
   struct copies {
@@ -205,7 +233,12 @@ class gate final : public bubble_source {
   };
 
   open_result pass_over(counted why);
+  std::uint32_t on_turn() const noexcept;
+  std::uint32_t worker_at(site_state& at) const noexcept;
+  void use(gate_words const& words) noexcept;
+  bool follows() const noexcept { return line_.size() == 0 && shared_ == nullptr; }
   void end_bubble(stream_handle stream, closing how);
+  void note_close(std::chrono::steady_clock::time_point left);
   static open_lease::stay stay_of(placed const& was);
   bool any_stands() const noexcept;
   std::optional<std::chrono::steady_clock::time_point> may_enter(placed const& of, opening_numbers now) const;
@@ -245,16 +278,21 @@ class gate final : public bubble_source {
 
   executor& executor_;
   std::uint32_t const index_;
-  device_array<gate_line> line_;
+  device_array<gate_line> line_;      // empty: they are not its own
   device_array<bubble_record> ring_;  // (places × records,)
-  mapped_array<opening_line> opening_line_;
+  std::optional<mapped_array<opening_line>> opening_line_;
+  device_array<std::uint64_t> working_;   // where it follows another process's trainer
+  opening_line* opening_ = nullptr;       // for the host
+  attach::shared_bubbles* const shared_;  // null: no other process is told
+  std::shared_ptr<void const> words_;     // what keeps the words that are not its own
   gate_ref ref_;
   std::atomic<std::uint64_t> stream_id_{0};
   std::atomic<int> launching_{0};
   std::mutex edges_;  // the trainer's: held while edges are enqueued, taken before `mutex_`
   mutable std::mutex mutex_;
   std::uint32_t value_;
-  std::uint64_t bubbles_ = 0;  // opened by the host
+  std::uint64_t bubbles_ = 0;     // opened by the host
+  std::uint64_t known_from_ = 1;  // earlier bubbles were not followed
   bool open_ = false;
   price_cap cap_;
   std::uint64_t decided_ = 0;  // later bubbles may still be requested; of those up to it only the ones that were let go

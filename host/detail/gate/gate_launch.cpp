@@ -25,7 +25,7 @@ std::optional<launch_request> gate::request() {
   if (next <= decided_ && !again && !inside) return std::nullopt;
   auto const from = inside ? may_enter(of, now) : steady::time_point::min();
   if (!from) return std::nullopt;
-  bool const wanted = !of.timed && !of.abandoned;
+  bool const wanted = of.is_wanted();
   auto const opens = wanted ? expected(next) : std::nullopt;
   auto const after_call = of.where->opens.after_call();
   return launch_request{
@@ -48,7 +48,7 @@ std::optional<launch_request> gate::request() {
 
 /// Returns from when on workers may be launched into the bubble that the host has not closed; nothing if not yet known.
 std::optional<steady::time_point> gate::may_enter(placed const& of, opening_numbers now) const {
-  if (of.timed || !of.may_be_entered) return std::nullopt;
+  if (!of.is_wanted() || !of.may_be_entered) return std::nullopt;
   switch (of.launch) {
     case launch_state::asked:
       if (of.at_open) return of.opened;
@@ -89,7 +89,7 @@ std::optional<gate::opening> gate::expected(std::uint64_t bubble) {
   auto const behind = static_cast<std::int32_t>(static_cast<std::uint32_t>(bubbles_) - numbers().opened);
   if (behind < 0) return std::nullopt;  // the stream has come to a bubble that is being enqueued
   std::uint64_t const reached = bubbles_ - static_cast<std::uint64_t>(behind);
-  if (reached == 0 || reached >= bubble) return std::nullopt;
+  if (reached == 0 || reached >= bubble || reached + 1 < known_from_) return std::nullopt;
   bool const by_close = reached == last_.bubble && last_.closed_ns != 0;
   bool const goes_on = ahead_.from == reached && ahead_.by_close == by_close && ahead_.to <= bubble;
   summed_up sum = goes_on ? ahead_ : summed_up{.from = reached, .to = reached, .by_close = by_close};
@@ -156,6 +156,7 @@ std::optional<std::chrono::nanoseconds> gate::launch(std::uint64_t bubble, start
     std::lock_guard const lock{mutex_};
     placed& now = placed_of(bubble);
     now.blocks = blocks;
+    if (follows() && numbers().opened == static_cast<std::uint32_t>(bubble)) now.opened_ns = opened_ns();
     // Read after the launch, which may take as long as the trainer's thread is in the driver.
     now.armed = when == start_when::opened && !has_opened(bubble);
     bool const waits = now.launch == launch_state::pending;
@@ -192,7 +193,7 @@ void gate::pass(std::uint64_t bubble) {
   std::lock_guard const lock{mutex_};
   placed& of = placed_of(bubble);
   if (bubble > decided_ && expected_before_launch(of) && !of.abandoned) of.where->opens.note(false);
-  of.passed = !of.timed && !of.abandoned;
+  of.passed = of.is_wanted();
   settle_launch(of, launch_state::no_workers);
   note_decided(bubble);
 }
@@ -212,15 +213,15 @@ void gate::settle_launch(placed& of, launch_state now) noexcept {
 /// Returns whether the workers could have been enqueued before the bubble opened, had the opening been expected in
 /// time.
 bool gate::expected_before_launch(placed const& of) const {
-  return !of.timed && of.host_ahead.value_or(false) &&
+  return !of.timed && !of.is_anothers && of.host_ahead.value_or(false) &&
          of.where->opens.after_opening(placed_of(of.bubble - 1).where.get());
 }
 
 opening_numbers gate::numbers() const noexcept {
-  return opening_numbers::of(executor_.load_mapped(&opening_line_.host()->numbers));
+  return opening_numbers::of(executor_.load_mapped(&opening_->numbers));
 }
 
-std::uint64_t gate::opened_ns() const noexcept { return executor_.load_mapped(&opening_line_.host()->opened_ns); }
+std::uint64_t gate::opened_ns() const noexcept { return executor_.load_mapped(&opening_->opened_ns); }
 
 std::optional<std::uint64_t> gate::take_opening() noexcept {
   std::uint32_t const opened = numbers().opened;
@@ -240,7 +241,7 @@ void gate::release(std::uint64_t bubble) {
     }
     if (now.launch != launch_state::let_go) return;
   }
-  std::atomic_ref<std::uint64_t> const numbers{opening_line_.host()->numbers};
+  std::atomic_ref<std::uint64_t> const numbers{opening_->numbers};
   std::uint64_t seen = numbers.load(std::memory_order_relaxed);
   for (;;) {
     opening_numbers wanted = opening_numbers::of(seen);

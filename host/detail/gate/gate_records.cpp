@@ -76,7 +76,7 @@ bool gate::begin_collecting(copy_lane& lane, bool at_the_end) {
 /// workers have left. At the end a bubble may still be open.
 bool gate::may_pass_unseen(bool at_the_end) const {
   std::lock_guard const lock{mutex_};
-  return seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
+  return !follows() && seen_.value != value_ && (at_the_end || (!open_ && collected_ == bubbles_));
 }
 
 void gate::collect(collected_bubbles const& to) {
@@ -166,7 +166,7 @@ void gate::learn(placed const& was, bubble_record const& record, std::optional<s
   ahead_ = {};
   if (was.timed) {
     if (length) at.past.add_length(*length);
-  } else {
+  } else if (!was.is_anothers) {
     // If all blocks left early, the bubble may have been longer than they know, by as much as the lease; if it waited
     // for them, its own length is unknown.
     auto const at_least = was.held_up ? std::chrono::nanoseconds{0} : shortest_possible(was, record);
@@ -216,7 +216,8 @@ bool gate::ask_if_over(std::uint64_t bubble) {
 /// Returns the report of a bubble whose records are copied, without its length.
 bubble_report gate::told(std::uint64_t bubble) const {
   placed const& was = placed_of(bubble);
-  bubble_record const& record = copied(0, bubble);
+  bubble_record record = copied(0, bubble);
+  if (follows()) record.opened_ns = was.opened_ns;  // its edge has stamped the trainer's own record
   return {.gate = index_,
           .site = was.where->name,
           .opened_ns = static_cast<std::int64_t>(record.opened_ns),

@@ -90,6 +90,8 @@ class history {
  public:
   /// A site that is passed over is measured again one time in this many.
   static constexpr std::uint64_t look_again = 64;
+  /// As in `wants_length`.
+  static constexpr std::uint64_t measure_every = 16;
   /// A shorter start is never late.
   static constexpr std::chrono::nanoseconds late_start = std::chrono::microseconds{50};
 
@@ -143,6 +145,12 @@ class history {
     times_ = times;
     if (usual() != verdict::harvest) ++not_worth_it_;
     if (judge() == verdict::harvest && host_behind_.always()) ++launched_early_;
+  }
+
+  /// Returns whether the next bubble should be measured by its edges, where workers do not tell its length: the first
+  /// ones, one in `measure_every`, and each that is tried again.
+  bool wants_length() noexcept {
+    return !lengths_.full() || usual() != verdict::harvest || ++not_measured_ % measure_every == 0;
   }
 
   verdict judge() const noexcept { return not_worth_it_ % look_again != 0 ? usual() : verdict::harvest; }
@@ -240,6 +248,7 @@ class history {
   double times_ = 1;
   std::uint64_t not_worth_it_ = 0;  // bubbles of a site that is not worth it
   std::uint64_t launched_early_ = 0;
+  std::uint64_t not_measured_ = 0;
 };
 
 }  // namespace lull

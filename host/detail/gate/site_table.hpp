@@ -8,6 +8,7 @@
 #include <iterator>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,8 @@ struct site_state {
   forecast opens;  // of a stream's bubbles; a replay is not forecast
   hold_ups held_up;
   open_lease inside;
+  /// Its number for other processes; nothing until it is asked for.
+  std::optional<std::uint32_t> shared_index{};
 };
 
 /// Sites by name. Not thread-safe.

@@ -3,6 +3,7 @@
 
 #include <sys/prctl.h>
 
+#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -16,7 +17,8 @@
 namespace lull::detail {
 namespace {
 
-constexpr std::size_t max_gates = 16;  // trainer streams of one device that are harvested at the same time
+// trainer streams of one device that are harvested at the same time
+constexpr std::size_t max_gates = attach::max_gates;
 
 /// A lease and a second: then the end of the runtime no longer waits for a worker.
 constexpr std::chrono::nanoseconds max_worker_wait = lease_at_close({}) + std::chrono::seconds{1};
@@ -52,12 +54,21 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
   if (asked_ != runtime_mode::off) options_.report = report_path(options_.report, options_.executor.device);
   site_limits const limits{options_.tuning.min_bubble, options_.tuning.rest_before_close,
                            options_.tuning.training_worth.value_or(0)};
-  for (std::uint32_t g = 0; g < max_gates; ++g) gates_.push_back(std::make_unique<gate>(*executor_, g, 0, limits));
+  meet_other_processes();
+  for (std::uint32_t g = 0; g < max_gates; ++g) {
+    std::optional<gate_words> words;
+    if (sharing_) words = sharing_->words(g);
+    if (follower_) words = follower_->words(g);
+    gates_.push_back(std::make_unique<gate>(*executor_, g, 0, limits, words ? &*words : nullptr));
+  }
   captured_ = std::make_unique<captured_gates>(*executor_, static_cast<std::uint32_t>(max_gates), graphs_withhold_,
                                                limits, options_.log);
   for (task_type const& type : options_.tasks) captured_->enable(kernel_of(type), executor_->load(kernel_of(type), 0));
   bool const in_line = executor_->kind() == executor_kind::cuda && one_connection();
-  launcher_ = std::make_unique<launcher>(gates_, launch_policy{options_.tuning.armed_ahead, in_line});
+  launch_policy policy{options_.tuning.armed_ahead, in_line};
+  // Another's trainer lets no worker of this process go that waits on the device.
+  if (follower_) policy = {.armed_ahead = std::chrono::nanoseconds{0}};
+  launcher_ = std::make_unique<launcher>(gates_, policy);
   bool const is_reported = mode_ == runtime_mode::observe || !options_.report.empty();
   dispatcher_ = std::make_unique<dispatcher>(
       executor_, gates_, *captured_, launcher_->clock(), wake_,
@@ -80,6 +91,7 @@ runtime_state::~runtime_state() {
   dispatcher_->cancel_all();
   wake_->notify();
   thread_.join();
+  sharing_.reset();
   std::optional<device_guard> here;
   try {
     here.emplace(*executor_);
@@ -92,6 +104,23 @@ runtime_state::~runtime_state() {
   launcher_.reset();  // the launcher refers to the gates
   if (over) dispatcher_->forget_jobs();
   keep_orphans({!over, executor_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
+}
+
+void runtime_state::meet_other_processes() {
+  auto const say = [log = log_](std::string const& line) { log->add(line); };
+  if (mode_ != runtime_mode::on) {
+    if (mode_ == runtime_mode::observe && !options_.share.empty()) say("observes: its bubbles are not shared");
+    return;
+  }
+  if (!options_.share.empty())
+    sharing_ = std::make_unique<sharing>(
+        options_.share, *executor_, [wakes = wake_] { wakes->notify(); }, say);
+  if (!options_.attach.empty())
+    follower_ = std::make_unique<follower>(
+        options_.attach,
+        attach::attachment::worker{
+            .name = program_invocation_short_name, .kind = executor_->kind(), .device = executor_->place().pci_bus_id},
+        say);
 }
 
 job runtime_state::submit(job_description description) {
@@ -130,7 +159,7 @@ void runtime_state::tell_of_power(std::string const& job) {
 
 open_result runtime_state::open(stream_handle stream, site where) noexcept {
   if (in_child()) return {};
-  if (mode_ == runtime_mode::off) return pass_over(counted::off);
+  if (mode_ == runtime_mode::off || follower_ != nullptr) return pass_over(counted::off);
   open_result opened;
   guarded([&] {
     device_guard const here{*executor_};
@@ -319,6 +348,18 @@ void runtime_state::report_bubbles(bool over) const noexcept {
   }
 }
 
+/// Returns when to call it again.
+std::chrono::steady_clock::time_point runtime_state::with_other_processes() {
+  auto const now = std::chrono::steady_clock::now();
+  placer& places = dispatcher_->places();
+  if (sharing_) sharing_->tick(places, now);
+  auto const kinds = sharing_ ? sharing_->kinds() : std::nullopt;
+  steps_.collect(kinds.value_or(places.kinds_in_places()), kinds ? sharing_->may_halve() : places.may_halve());
+  if (!follower_ || mode_ != runtime_mode::on) return std::chrono::steady_clock::time_point::max();
+  return follower_->tick(
+      gates_, *dispatcher_, [this] { return no_worker_comes(); }, now);
+}
+
 void runtime_state::serve() {
   using namespace std::chrono_literals;
   constexpr auto after_an_error = 10ms;
@@ -335,7 +376,7 @@ void runtime_state::serve() {
       if (ends || mode_ != asked_) launcher_->stop();
       if (mode_ != asked_ && !ending_) dispatcher_->give_up();
       next = dispatcher_->tick();
-      steps_.collect(dispatcher_->places().kinds_in_places(), dispatcher_->places().may_halve());
+      next = std::min(next, with_other_processes());
       next = std::min(next, launcher_->tick());
     } catch (std::exception const& problem) {
       turn_off(problem);

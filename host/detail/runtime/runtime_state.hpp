@@ -20,7 +20,9 @@
 #include <lull/host/detail/gate/gate.hpp>
 #include <lull/host/detail/harvested_device.hpp>
 #include <lull/host/detail/log_queue.hpp>
+#include <lull/host/detail/runtime/follower.hpp>
 #include <lull/host/detail/runtime/gpu_watch.hpp>
+#include <lull/host/detail/runtime/sharing.hpp>
 #include <lull/host/detail/runtime/trainer_steps.hpp>
 #include <lull/host/detail/wake_signal.hpp>
 #include <lull/host/runtime.hpp>
@@ -81,6 +83,8 @@ class runtime_state {
   }
 
  private:
+  /// Shares the bubbles, or attaches to those of another process, if the program asked for that.
+  void meet_other_processes();
   void tell_of_power(std::string const& job);
   /// Returns a stream's gate, or the one that it would get.
   gate* find_gate(std::uint64_t stream_id) const noexcept;
@@ -131,6 +135,7 @@ class runtime_state {
   /// Collects the last bubbles. Where all has passed, the last lengths may come a moment later.
   void collect_last(bool over) const;
   void report_bubbles(bool over) const noexcept;
+  std::chrono::steady_clock::time_point with_other_processes();
   /// The dispatcher's thread. After an error it stops harvesting and continues until no block is inside any job; only
   /// then are the jobs over.
   void serve();
@@ -140,6 +145,7 @@ class runtime_state {
   std::atomic<bool> has_told_of_power_{false};
   std::shared_ptr<log_queue> const log_;  // to the program's callback
   runtime_options options_;               // its log is that queue
+  std::shared_ptr<wake_signal> const wake_ = std::make_shared<wake_signal>();
   std::shared_ptr<lull::executor> executor_;
   std::atomic<runtime_mode> mode_;
   runtime_mode const asked_;  // the mode at the start; an error turns mode_ off
@@ -150,12 +156,13 @@ class runtime_state {
   std::atomic<bool> graphs_withhold_;  // side work, by their word on the machine
   std::atomic<bool> gates_used_up_{false};
   std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // bubbles without a gate
+  std::unique_ptr<sharing> sharing_;                                     // null: no other process works in its bubbles
+  std::unique_ptr<follower> follower_;                                   // null: the bubbles are this program's
   std::vector<std::unique_ptr<gate>> gates_;
   std::unique_ptr<captured_gates> captured_;
   std::unique_ptr<launcher> launcher_;
   std::unique_ptr<dispatcher> dispatcher_;
-  std::mutex taking_;  // held while a free gate is taken
-  std::shared_ptr<wake_signal> const wake_ = std::make_shared<wake_signal>();
+  std::mutex taking_;                                // held while a free gate is taken
   std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
   std::atomic<bool> ending_{false};
   std::thread thread_;  // last: it uses all of the above

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include <lull/host/attach/messages.hpp>
+#include <lull/host/attach/shared_memory.hpp>
+
+namespace lull::attach {
+
+/// Returns the path of "unix:PATH". Throws usage_error for anything else; `option` names what was asked for.
+std::string socket_path(std::string const& address, char const* option);
+
+/// The process at the other end.
+struct peer {
+  pid_t process = 0;  // 0: it is in another container
+  uid_t user = 0;
+};
+
+/// One end of a connection that keeps messages whole. Not thread-safe.
+class connection {
+ public:
+  connection() = default;
+  explicit connection(process_descriptor socket);  // connected
+
+  int get() const noexcept { return socket_.get(); }
+  peer const& other_end() const noexcept { return other_; }
+  /// Readable when the other process has ended; negative where that cannot be told.
+  int end_of_process() const noexcept { return process_.get(); }
+
+  /// Sends a message, with a descriptor if `with` is not negative. Does not wait. Returns false if the other end has
+  /// gone or does not read.
+  template <message T>
+  bool send(T const& what, int with = -1) noexcept {
+    return send_bytes(&what, sizeof what, with);
+  }
+  enum class outcome { received, nothing, gone };
+  /// Receives a message if there is one. `gone`: the other end is, or what it sent is no such message.
+  template <message T>
+  outcome receive(T& into, process_descriptor* with = nullptr) noexcept {
+    return receive_bytes(&into, sizeof into, with);
+  }
+
+ private:
+  bool send_bytes(void const* from, std::size_t bytes, int with) noexcept;
+  outcome receive_bytes(void* into, std::size_t bytes, process_descriptor* with) noexcept;
+
+  process_descriptor socket_;
+  process_descriptor process_;
+  peer other_;
+};
+
+/// A trainer's socket in the file system. Nobody but its user may connect.
+class listening_socket {
+ public:
+  /// Takes the place of a socket on which no process listens. Throws usage_error if another process listens there, if
+  /// the path is too long or something else, or if others may write to its folder; device_error.
+  explicit listening_socket(std::string path);
+  /// Removes it, unless another has taken its place.
+  ~listening_socket();
+  listening_socket(listening_socket const&) = delete;
+  listening_socket& operator=(listening_socket const&) = delete;
+
+  int get() const noexcept { return socket_.get(); }
+  std::string const& path() const noexcept { return path_; }
+  /// Returns a connection of this user's if one waits. Another user's is closed, and its id returned in `refused`.
+  std::optional<connection> accept(std::optional<uid_t>& refused);
+
+ private:
+  std::string const path_;
+  process_descriptor socket_;
+  dev_t device_ = 0;
+  ino_t file_ = 0;
+};
+
+/// Connects to a trainer's socket. Nothing if none listens there now. Throws usage_error if it is another user's or not
+/// this user's to open; device_error.
+std::optional<connection> connect_to(std::string const& path);
+
+}  // namespace lull::attach

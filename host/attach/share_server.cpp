@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/attach/share_server.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <lull/host/attach/system_error.hpp>
+
+namespace lull::attach {
+
+namespace {
+
+constexpr std::chrono::milliseconds introduces_within{1'000};
+constexpr int max_messages = 64;  // of one worker at a time
+
+}  // namespace
+
+std::vector<std::string> attached_worker::jobs() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(last.jobs, report::max_jobs); ++i)
+    names.push_back(last.names[i].text());
+  return names;
+}
+
+share_server::share_server(std::string const& address, machine where, std::function<void()> changed,
+                           std::function<void(std::string)> log)
+    : where_(std::move(where)),
+      changed_(std::move(changed)),
+      log_(std::move(log)),
+      socket_(socket_path(address, "runtime_options::share")),
+      wakes_(process_descriptor::opened_by([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })) {
+  if (!wakes_) throw system_error("eventfd");
+  log_("shares its bubbles at " + address);
+  thread_ = std::thread{[this] { serve(); }};
+}
+
+share_server::~share_server() {
+  std::uint64_t const one = 1;
+  while (::write(wakes_.get(), &one, sizeof one) < 0) {
+  }
+  thread_.join();
+}
+
+bool share_server::is_ready(attached_worker const& worker, time_point now) {
+  return worker.number != 0 && worker.last.jobs != 0 && now - worker.heard < silent_for;
+}
+
+std::optional<int> share_server::best_priority(time_point now) const {
+  std::lock_guard const lock{mutex_};
+  std::optional<int> best;
+  for (client const& each : clients_) {
+    if (is_ready(each.is, now)) best = std::max(best.value_or(each.is.last.priority), each.is.last.priority);
+  }
+  return best;
+}
+
+void share_server::give_turn(bool to_a_worker, time_point now) {
+  std::lock_guard const lock{mutex_};
+  std::uint32_t const before = bubbles_->on_turn();
+  client* next = nullptr;
+  for (client& each : clients_) {
+    if (!to_a_worker || !is_ready(each.is, now)) continue;
+    if (each.is.number == before) each.is.had_turn = now;
+    bool const waits_longer = next != nullptr && each.is.last.priority == next->is.last.priority &&
+                              (each.is.number == before    ? now - turn_since_ < turn
+                               : next->is.number == before ? now - turn_since_ >= turn
+                                                           : each.is.had_turn < next->is.had_turn);
+    if (next == nullptr || each.is.last.priority > next->is.last.priority || waits_longer) next = &each;
+  }
+  std::uint32_t const chosen = next != nullptr ? next->is.number : 0;
+  if (chosen == before) {
+    if (now - turn_since_ >= turn) turn_since_ = now;
+    return;
+  }
+  turn_since_ = now;
+  bubbles_->give_turn(chosen);
+}
+
+std::optional<attached_worker> share_server::on_turn() const {
+  std::lock_guard const lock{mutex_};
+  std::uint32_t const number = bubbles_->on_turn();
+  if (number == 0) return std::nullopt;
+  for (client const& each : clients_) {
+    if (each.is.number == number) return each.is;
+  }
+  return std::nullopt;
+}
+
+std::vector<attached_worker> share_server::workers() const {
+  std::lock_guard const lock{mutex_};
+  std::vector<attached_worker> found;
+  for (client const& each : clients_) {
+    if (each.is.number != 0) found.push_back(each.is);
+  }
+  return found;
+}
+
+void share_server::serve() {
+  for (;;) {
+    std::vector<pollfd> waits{{wakes_.get(), POLLIN, 0}, {socket_.get(), POLLIN, 0}};
+    bool any_new = false;
+    for (client const& each : clients_) {
+      waits.push_back({each.at.get(), POLLIN, 0});
+      waits.push_back({each.at.end_of_process(), POLLIN, 0});  // negative: poll passes over it
+      any_new = any_new || each.is.number == 0;
+    }
+    int const at_most = any_new ? static_cast<int>(introduces_within.count()) : -1;
+    if (::poll(waits.data(), waits.size(), at_most) < 0) continue;
+    if (waits[0].revents != 0) return;
+    auto const now = std::chrono::steady_clock::now();
+    bool anything = false;
+    {
+      std::lock_guard const lock{mutex_};
+      std::size_t at = 2;
+      for (client& each : clients_) {
+        bool const speaks = waits[at].revents != 0;
+        bool const has_ended = waits[at + 1].revents != 0;
+        at += 2;
+        anything = anything || speaks || has_ended;
+        bool const is_late = each.is.number == 0 && now - each.came >= introduces_within;
+        each.leaves = has_ended || (speaks && !hear(each, now)) || is_late;
+        if (each.leaves) say_gone(each);
+      }
+      std::erase_if(clients_, [](client const& each) { return each.leaves; });
+      if (waits[1].revents != 0) take_new(now);
+    }
+    if (anything) changed_();
+  }
+}
+
+void share_server::take_new(time_point now) {
+  std::optional<uid_t> refused;
+  auto made = socket_.accept(refused);
+  if (refused) log_("refused to share bubbles with user " + std::to_string(*refused));
+  if (!made || clients_.size() >= 2 * max_workers) return;  // a closed connection tells the other end
+  clients_.push_back({.at = std::move(*made), .is = {}, .came = now});
+}
+
+bool share_server::hear(client& from, time_point now) {
+  for (int i = 0; i < max_messages; ++i) {
+    if (from.is.number == 0) {
+      if (!introduce(from, now)) return false;
+      if (from.is.number == 0) return true;
+      continue;
+    }
+    report said;
+    switch (from.at.receive(said)) {
+      case connection::outcome::nothing:
+        return true;
+      case connection::outcome::gone:
+        return false;
+      case connection::outcome::received:
+        from.is.last = said;
+        from.is.heard = now;
+        break;
+    }
+  }
+  return true;
+}
+
+/// Returns false if the worker cannot stay.
+bool share_server::introduce(client& from, time_point now) {
+  introduction said;
+  switch (from.at.receive(said)) {
+    case connection::outcome::nothing:
+      return true;
+    case connection::outcome::gone:
+      return false;
+    case connection::outcome::received:
+      break;
+  }
+  auto const known = static_cast<std::size_t>(
+      std::count_if(clients_.begin(), clients_.end(), [](client const& each) { return each.is.number != 0; }));
+  answer reply;
+  reply.from.version = short_text<52>{LULL_VERSION};
+  reply.executor = static_cast<std::uint32_t>(where_.kind);
+  reply.most = max_workers;
+  reply.device = short_text<64>{where_.device};
+  if (said.from.magic != reply.from.magic || said.from.number != protocol) {
+    reply.what = answer::other_version;
+  } else if (said.executor != reply.executor || said.device.text() != reply.device.text()) {
+    reply.what = answer::other_device;
+  } else if (known >= max_workers) {
+    reply.what = answer::full;
+  } else {
+    reply.worker = next_number_++;
+    from.is = {.number = reply.worker,
+               .process = from.at.other_end().process,
+               .name = said.name.text(),
+               .since = now,
+               .heard = now};
+  }
+  bool const sent = from.at.send(reply, reply.what == answer::welcome ? bubbles_->descriptor_of() : -1);
+  if (reply.what == answer::other_version)
+    log_("refused a worker of Lull " + said.from.version.text() + ": this is " LULL_VERSION);
+  if (reply.what != answer::welcome || !sent) return false;
+  log_("worker " + from.is.name + " (process " + std::to_string(from.is.process) + ") shares the bubbles");
+  return true;
+}
+
+void share_server::say_gone(client const& whom) {
+  if (whom.is.number == 0) return;
+  if (bubbles_->on_turn() == whom.is.number) bubbles_->give_turn(0);
+  log_("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") has gone");
+}
+
+}  // namespace lull::attach

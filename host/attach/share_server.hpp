@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <lull/host/attach/local_socket.hpp>
+#include <lull/host/attach/shared_bubbles.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull::attach {
+
+/// What a trainer knows of a worker of another process.
+struct attached_worker {
+  using time_point = std::chrono::steady_clock::time_point;
+
+  std::uint32_t number = 0;  // in announcements
+  pid_t process = 0;         // 0: in another container
+  std::string name;
+  time_point since{};
+  report last{};          // what it said last …
+  time_point heard{};     // … and when
+  time_point had_turn{};  // the last time
+  std::vector<std::string> jobs() const;
+};
+
+/// Shares a trainer's bubbles with workers of other processes, at a local socket. Its thread sleeps until one of them
+/// says something. The trainer waits for none of them, and does not follow what they say: it only chooses by it whose
+/// turn it is. Thread-safe.
+class share_server {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::size_t max_workers = 16;
+  /// A worker that has said nothing for longer gets no turn: it is stopped, or cannot keep up.
+  static constexpr std::chrono::milliseconds silent_for{1'000};
+  /// Workers of one priority take turns of this length.
+  static constexpr std::chrono::milliseconds turn{1'000};
+
+  struct machine {
+    executor_kind kind = executor_kind::threads;
+    std::string device;  // where workers must be, too; empty on CPU threads
+  };
+  /// `changed` is called, on the server's thread, when workers come, go or say something. Throws as listening_socket.
+  share_server(std::string const& address, machine where, std::function<void()> changed,
+               std::function<void(std::string)> log);
+  ~share_server();
+  share_server(share_server const&) = delete;
+  share_server& operator=(share_server const&) = delete;
+
+  std::shared_ptr<shared_bubbles> const& bubbles() const noexcept { return bubbles_; }
+  /// Returns the highest priority among jobs of attached workers that are ready; nothing if there is none.
+  std::optional<int> best_priority(time_point now) const;
+  /// Gives the turn to one of the workers with the highest priority, or to none.
+  void give_turn(bool to_a_worker, time_point now);
+  /// Returns the worker whose turn it is; nothing if it is none's.
+  std::optional<attached_worker> on_turn() const;
+  std::vector<attached_worker> workers() const;
+
+ private:
+  struct client {
+    connection at;
+    attached_worker is{};  // number 0: it has not introduced itself
+    time_point came{};
+    bool leaves = false;
+  };
+
+  void serve();
+  void take_new(time_point now);
+  bool hear(client& from, time_point now);
+  bool introduce(client& from, time_point now);
+  void say_gone(client const& whom);
+  static bool is_ready(attached_worker const& worker, time_point now);
+
+  machine const where_;
+  std::function<void()> const changed_;
+  std::function<void(std::string)> const log_;
+  std::shared_ptr<shared_bubbles> const bubbles_ = std::make_shared<shared_bubbles>();
+  listening_socket socket_;
+  process_descriptor wakes_;  // readable when the server ends
+  mutable std::mutex mutex_;  // guards the next three; connections are the thread's
+  std::vector<client> clients_;
+  std::uint32_t next_number_ = 1;
+  time_point turn_since_{};
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace lull::attach

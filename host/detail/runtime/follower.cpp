@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/detail/runtime/follower.hpp>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <lull/host/error.hpp>
+
+namespace lull::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+}  // namespace
+
+follower::follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log)
+    : path_(attach::socket_path(address, "runtime_options::attach")), who_(std::move(who)), log_(std::move(log)) {
+  auto const give_up = std::chrono::steady_clock::now() + attaches_within;
+  while ((trainer_ = attach::attachment::to(path_, who_)) == nullptr) {
+    if (std::chrono::steady_clock::now() >= give_up)
+      throw limit_error{"no trainer shares its bubbles at " + path_ + ": start it with share=unix:" + path_ +
+                        ", as the same user"};
+    std::this_thread::sleep_for(20ms);
+  }
+  log_("works in the bubbles of process " + std::to_string(trainer_->trainer()) + ", which shares them at " + path_);
+}
+
+gate_words follower::words(std::uint32_t gate) const noexcept {
+  // Workers and this host only read there.
+  auto& at = const_cast<attach::shared_gate&>(trainer_->page().gates[gate]);
+  return {&at.line, &at.opening, &at.opening, nullptr, trainer_};
+}
+
+follower::time_point follower::tick(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs,
+                                    std::function<bool()> const& no_worker_comes, time_point now) {
+  if (!is_lost_ && trainer_->is_over()) lose(jobs);
+  if (is_lost_) {
+    bool const left = jobs.places().places_empty() && !jobs.bubbles().copies() && no_worker_comes();
+    if (!left) return now + look;
+    if (now < next_try_ || !attach_again(gates, jobs, now)) return next_try_;
+  }
+  for (std::uint32_t g = 0; g < gates.size(); ++g) {
+    if (follow(g, *gates[g])) last_told_ = now;
+  }
+  report(jobs, now);
+  if (!jobs.places().any_stands()) return now + look_when_quiet;
+  return now + (now - last_told_ < 50ms ? std::chrono::nanoseconds{look} : std::chrono::nanoseconds{1ms});
+}
+
+/// The jobs leave their places, and with them their blocks the machine, even if the last gate stays open for ever.
+void follower::lose(dispatcher& jobs) {
+  is_lost_ = true;
+  jobs.places().be_quiet();
+  log_("the trainer at " + path_ + " has ended: jobs go on with the next one there");
+}
+
+bool follower::attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now) {
+  next_try_ = now + try_every;
+  std::shared_ptr<attach::attachment> next = attach::attachment::to(path_, who_);
+  if (next == nullptr) return false;
+  trainer_ = std::move(next);
+  for (std::uint32_t g = 0; g < gates.size(); ++g) gates[g]->follow_another(words(g));
+  next_ = {};
+  is_lost_ = false;
+  jobs.places().release();
+  log_("works in the bubbles of process " + std::to_string(trainer_->trainer()) + ", which shares them at " + path_);
+  return true;
+}
+
+/// Returns whether a bubble or a close was new.
+bool follower::follow(std::uint32_t index, gate& at) {
+  attach::shared_page const& page = trainer_->page();
+  attach::shared_gate const& from = page.gates[index];
+  // acquire: what was told of it
+  std::uint64_t const latest = from.opened.load(std::memory_order_acquire);
+  if (latest == 0) return false;
+  std::uint64_t& next = next_[index];
+  if (next == 0 || next + attach::kept_bubbles <= latest) next = latest;
+  if (at.stream_id() == 0) at.take(index + 1);
+  bool any = false;
+  for (; next <= latest; ++next) {
+    auto const told = attach::read(from, next);
+    if (!told) continue;
+    if (!at.follow(*told, attach::site_name(page, told->site), told->worker == trainer_->number())) break;
+    any = true;
+  }
+  auto const last = attach::read(from, next - 1);
+  if (last && last->left) any = at.follow_close(next - 1, *last->left) || any;
+  return any;
+}
+
+void follower::report(dispatcher& jobs, time_point now) {
+  placer const& places = jobs.places();
+  attach::report said;
+  std::vector<std::string> const names = places.names_in_places();
+  said.jobs = static_cast<std::uint32_t>(names.size());
+  for (std::size_t i = 0; i < std::min(names.size(), said.names.size()); ++i)
+    said.names[i] = attach::short_text<64>{names[i]};
+  said.priority = places.best_priority().value_or(0);
+  said.may_halve = places.may_halve() ? 1 : 0;
+  harvested const so_far = jobs.bubbles().worked();
+  said.bubbles = so_far.bubbles;
+  said.worked_ns = static_cast<std::uint64_t>(so_far.worked.count());
+  said.items = so_far.items;
+  trainer_->say(said, now);
+}
+
+}  // namespace lull::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lull/host/attach/attachment.hpp>
+#include <lull/host/detail/dispatch/dispatcher.hpp>
+#include <lull/host/detail/gate/gate.hpp>
+
+namespace lull::detail {
+
+/// Makes the gates of a runtime follow the trainer of another process, and, when that has ended, the next one at the
+/// same address. Meanwhile the jobs keep what they have done. One thread calls all of it.
+class follower {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  /// How long the constructor waits for a trainer.
+  static constexpr std::chrono::seconds attaches_within{5};
+
+  /// Attaches. Throws usage_error if the trainer refuses, limit_error if there is none.
+  follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log);
+
+  gate_words words(std::uint32_t gate) const noexcept;
+  /// Follows what was told since the last call. `no_worker_comes`: no worker is on the machine or on its way there.
+  /// Returns when the next call should come. Throws usage_error if the next trainer refuses.
+  time_point tick(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs,
+                  std::function<bool()> const& no_worker_comes, time_point now);
+
+ private:
+  static constexpr std::chrono::milliseconds try_every{20};
+  static constexpr std::chrono::milliseconds look_when_quiet{5};
+  static constexpr std::chrono::microseconds look{100};  // while the trainer opens bubbles
+
+  void lose(dispatcher& jobs);
+  bool attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now);
+  bool follow(std::uint32_t index, gate& at);
+  void report(dispatcher& jobs, time_point now);
+
+  std::string const path_;
+  attach::attachment::worker const who_;
+  std::function<void(std::string)> const log_;
+  std::shared_ptr<attach::attachment> trainer_;  // the last one, until there is another
+  bool is_lost_ = false;
+  time_point next_try_{};
+  time_point last_told_{};
+  std::array<std::uint64_t, attach::max_gates> next_{};  // the first bubble that was not followed; 0: none was
+};
+
+}  // namespace lull::detail
