@@ -18,6 +18,7 @@
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/support/cursor_state.hpp>
+#include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/log_lines.hpp>
 #include <lull/tests/support/test_folder.hpp>
@@ -100,9 +101,9 @@ inline pid_t process_of(std::function<int()> const& work) {
 
 /// Chunks of a job that some bubbles do not end.
 inline probe_arrays slow_arrays() { return probe_arrays{{3'000, 5, 2'000}}; }
-inline probe_task slow_task(probe_arrays& arrays, std::uint32_t polls = 5'000) {
+inline probe_task slow_task(probe_arrays& arrays) {
   probe_task slow = arrays.task();
-  slow.polls = polls;
+  slow.polls = is_sanitized ? 100 : 5'000;  // a look takes so much longer there
   return slow;
 }
 

@@ -57,9 +57,8 @@ class attached_ends : public attached {
 };
 
 TEST_F(attached_ends, a_killed_worker_leaves_the_trainer_and_the_next_worker_as_they_were) {
-  constexpr int kills = 200;
   pid_t const trainer = trainer_process();
-  for (int i = 0; i < kills; ++i) {
+  for (std::uint64_t i = 0; i < trials(200); ++i) {
     pid_t const child = endless_worker();
     EXPECT_TRUE(works_.read<bool>());
     std::this_thread::sleep_for(std::chrono::microseconds{random_() % 5'000});

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two programs: `lull harvest --share` replays a trainer, and `lull work --attach` works in its bubbles.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/tests/apps/lull/program.hpp>
+#include <lull/tests/support/effort.hpp>
+#include <lull/tests/support/forked.hpp>
+#include <lull/tests/support/killed_program.hpp>
+
+namespace lull {
+namespace {
+
+class shared_bubbles : public program {
+ protected:
+  std::string address() const { return "unix:" + file("socket"); }
+  /// Replays for longer than any test; the caller kills it.
+  pid_t trainer() const {
+    std::string const at = address();
+    pid_t const child = ::fork();
+    if (child != 0) return child;
+    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
+    ::execl(LULL_PROGRAM, LULL_PROGRAM, "harvest", "--executor", "threads", "--segment", "200us", "--iterations", "50",
+            "--pairs", "10000", "--share", at.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  std::string work(std::string const& model) const {
+    return "work --executor threads --attach " + address() + " " + task(model);
+  }
+  static std::string task(std::string const& model) { return "--task mlp:epochs=3,hidden=32,seed=3,model=" + model; }
+};
+
+TEST_F(shared_bubbles, a_task_ends_in_them_with_the_bytes_of_one_that_ran_alone) {
+  ASSERT_EQ(ask("run --executor threads " + task(file("alone"))).code, 0);
+  pid_t const trains = trainer();
+  outcome const found = ask(work(file("shared")) + " --verify --report " + file("r.json"));
+  test::kill_child(trains);
+  EXPECT_EQ(found.code, 0) << found.text;
+  EXPECT_EQ(content(file("shared")), content(file("alone")));
+  json const read = report_in(file("r.json"));
+  EXPECT_EQ(read["command"], "work");
+  EXPECT_EQ(read["jobs"][0]["state"], "finished");
+  EXPECT_EQ(read["jobs"][0]["verified"], true);
+}
+
+TEST_F(shared_bubbles, a_worker_that_is_killed_again_and_again_ends_with_the_same_bytes) {
+  ASSERT_EQ(ask("run --executor threads " + task(file("alone"))).code, 0);
+  pid_t const trains = trainer();
+  std::mt19937 random{51};
+  std::vector<std::string> const worker{LULL_PROGRAM,        "work",     "--executor",       "threads", "--attach", address(),
+                                        "--task",            task(file("shared")).substr(7), "--checkpoint",
+                                        file("saved"),       "--resume", "--checkpoint-every", "5ms"};
+  for (std::uint64_t i = 0; i < trials(20); ++i)
+    test::program(worker, std::chrono::milliseconds{20 + random() % 200});
+  int const status = test::program(worker, {});
+  test::kill_child(trains);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(content(file("shared")), content(file("alone")));
+}
+
+TEST_F(shared_bubbles, what_cannot_be_is_refused) {
+  expect_refused("work --executor threads", "--attach is required");
+  expect_refused("work --executor threads --attach " + file("socket"), "it must be unix:PATH");
+  expect_refused("harvest --executor threads --share " + address() + " --task compute", "lull work --attach");
+  expect_refused("harvest --executor threads --share " + address() + " --mode none", "--share needs --mode lull");
+  expect_refused("harvest --executor threads --share unix:/tmp/lull-socket", "mkdir -m 700");
+}
+
+TEST_F(shared_bubbles, without_a_trainer_the_worker_says_what_to_start) {
+  outcome const found = ask(work(file("model")));
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_NE(found.text.find("no trainer shares its bubbles at"), std::string::npos) << found.text;
+  EXPECT_FALSE(std::filesystem::exists(file("model")));
+}
+
+}  // namespace
+}  // namespace lull
