@@ -101,7 +101,9 @@ struct runtime_options {
   std::string share = {};
   /// "unix:PATH": this runtime works in the bubbles of another process's trainer, which shares them there; its own
   /// program opens none. The bound on slowdown is the trainer's. When the trainer has ended, jobs go on with the next
-  /// one there. Making the runtime waits up to five seconds for the first. Empty: the bubbles are this program's.
+  /// one there. Making the runtime waits up to five seconds for the first. The process becomes the first that the
+  /// system ends when memory runs out, and this thread and those it starts leave the CPU to others (nice 10). Empty:
+  /// the bubbles are this program's.
   std::string attach = {};
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
   /// device.

@@ -171,7 +171,17 @@ command_line::command_line() {
       ->required()
       ->type_name("unix:PATH");
   add_task_options(*works, work);
+  works->add_option("--cpus", work.cpus, "the only CPUs to use, such as 0-3,8")->type_name("CPUS");
+  works->add_option("--host-memory", work.host_memory, "the most host memory to allocate, such as 4GiB")
+      ->type_name("SIZE");
   works->add_option("--at-most", work.at_most, "stop after this time, such as 10min")->type_name("TIME");
+  CLI::App* const tops =
+      app.add_subcommand("top", "show trainers that share their bubbles, and what works in them, each second");
+  tops->add_option("TRAINER", top.trainers, "where a trainer shares its bubbles, as unix:PATH; one or several")
+      ->required()
+      ->type_name("unix:PATH");
+  tops->add_flag("--once", top.once, "show them once; fails if none is there");
+  tops->add_flag("--json", top.json, "print their bubble reports as JSON");
   add_profile(
       *app.add_subcommand("profile",
                           "measure what a side task does in bubbles of several lengths on this machine, and what "

@@ -22,6 +22,7 @@ struct command_line {
   choose_settings choose;
   run_settings run;
   work_settings work;
+  top_settings top;
   device_settings doctor;
   tasks_settings tasks;
   std::string shell;

@@ -42,7 +42,9 @@ struct run_settings : device_settings {
 };
 
 struct work_settings : run_settings {
-  std::string attach;  // where a trainer shares its bubbles
+  std::string attach;                      // where a trainer shares its bubbles
+  std::optional<std::string> cpus;         // such as 0-3; none: all that the process may use
+  std::optional<std::string> host_memory;  // a size; none: no limit
 };
 
 struct harvest_settings : run_settings {
@@ -80,6 +82,12 @@ struct choose_settings {
   bool json = false;
 };
 
+struct top_settings {
+  std::vector<std::string> trainers;  // where they share their bubbles
+  bool once = false;
+  bool json = false;
+};
+
 struct tasks_settings {
   std::optional<std::string> name;  // none: all of them
   bool json = false;
@@ -93,6 +101,7 @@ exit_code harvest_command(harvest_settings const& asked, stop_request const& sto
 exit_code profile_command(profile_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code choose_command(choose_settings const& asked, std::ostream& out);
 exit_code doctor_command(device_settings const& asked, std::ostream& out);
+exit_code top_command(top_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code tasks_command(tasks_settings const& asked, std::ostream& out);
 /// `asked_folder`: none: one of the task's name, here.
 exit_code new_task_command(std::string const& name, std::optional<std::string> const& asked_folder, std::ostream& out);

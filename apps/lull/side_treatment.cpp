@@ -11,6 +11,7 @@
 #include <lull/host/measure/account.hpp>
 #include <lull/host/measure/always_on.hpp>
 #include <lull/host/measure/solo_measure.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 
 namespace lull {
 namespace {
@@ -53,6 +54,14 @@ class shared_treatment final : public side_treatment {
     say_if_off(in_);
   }
   treatment how() override { return {.name = "with side work", .side = &in_.side, .marks_steps = marks_steps(in_)}; }
+  outcome finish(stage_trainer&, std::vector<replayed_bubble> const&) override {
+    outcome found;
+    bubble_summary const sum = in_.side.summary();
+    for (worker_summary const& each : sum.workers())
+      found.lines.push_back("process " + std::to_string(each.process) + " (" + each.name + ") worked in " +
+                            std::to_string(each.bubbles) + " bubbles: " + std::to_string(each.items) + " items");
+    return found;
+  }
 
  private:
   harvest_setting const& in_;

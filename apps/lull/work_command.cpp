@@ -11,6 +11,7 @@
 #include <lull/apps/lull/progress.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
+#include <lull/apps/lull/work_limits.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/folder_lock.hpp>
@@ -35,6 +36,8 @@ std::vector<side_task_asked> prepare(work_settings const& asked, std::vector<job
 }  // namespace
 
 exit_code work_command(work_settings const& asked, stop_request const& stop, std::ostream& out) {
+  if (asked.cpus) use_cpus_only(*asked.cpus);
+  if (asked.host_memory) limit_host_memory(*asked.host_memory);
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);

@@ -43,10 +43,13 @@ struct greeting {
 };
 static_assert(sizeof(greeting) == 64);
 
-/// What an attached worker says first.
+/// What a worker says first, or an observer.
 struct introduction {
+  enum role : std::uint32_t { worker, observer };
+
   greeting from;
-  std::uint32_t executor = 0;  // executor_kind
+  std::uint32_t executor = 0;  // executor_kind, of a worker
+  std::uint32_t as = worker;
   short_text<60> name;
   short_text<64> device;  // where it works
 };
@@ -61,6 +64,17 @@ struct answer {
   std::uint32_t executor = 0;
   std::uint32_t most = 0;  // attached workers
   short_text<64> device;
+};
+
+/// What an observer says from then on, each time that it wants to know the trainer's state.
+struct question {
+  std::uint64_t number = 0;
+};
+
+/// The answer to it, with the descriptor of a file that holds the state.
+struct state_told {
+  std::uint64_t number = 0;  // the question's
+  std::uint64_t bytes = 0;
 };
 
 /// What an attached worker says from then on: whenever it changes, and at least every `report_every`.
@@ -80,5 +94,6 @@ struct report {
 template <class T>
 concept message = std::is_trivially_copyable_v<T>;
 static_assert(message<introduction> && message<answer> && message<report>);
+static_assert(message<question> && message<state_told>);
 
 }  // namespace lull::attach

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <lull/host/attach/system_error.hpp>
@@ -17,6 +18,17 @@ namespace {
 constexpr std::chrono::milliseconds introduces_within{1'000};
 constexpr int max_messages = 64;  // of one worker at a time
 
+/// Returns a file without a name that holds the text.
+process_descriptor file_with(std::string const& text) {
+  auto made = process_descriptor::opened_by([] { return ::memfd_create("lull", MFD_CLOEXEC); });
+  for (std::size_t done = 0; made && done < text.size();) {
+    ssize_t const more = ::write(made.get(), text.data() + done, text.size() - done);
+    if (more <= 0) return {};
+    done += static_cast<std::size_t>(more);
+  }
+  return made;
+}
+
 }  // namespace
 
 std::vector<std::string> attached_worker::jobs() const {
@@ -26,15 +38,13 @@ std::vector<std::string> attached_worker::jobs() const {
   return names;
 }
 
-share_server::share_server(std::string const& address, machine where, std::function<void()> changed,
-                           std::function<void(std::string)> log)
+share_server::share_server(std::string const& address, machine where, calls of_trainer)
     : where_(std::move(where)),
-      changed_(std::move(changed)),
-      log_(std::move(log)),
+      trainer_(std::move(of_trainer)),
       socket_(socket_path(address, "runtime_options::share")),
       wakes_(process_descriptor::opened_by([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })) {
   if (!wakes_) throw system_error("eventfd");
-  log_("shares its bubbles at " + address);
+  trainer_.log("shares its bubbles at " + address);
   thread_ = std::thread{[this] { serve(); }};
 }
 
@@ -92,7 +102,7 @@ std::optional<attached_worker> share_server::on_turn() const {
 
 std::vector<attached_worker> share_server::workers() const {
   std::lock_guard const lock{mutex_};
-  std::vector<attached_worker> found;
+  std::vector<attached_worker> found{gone_.begin(), gone_.end()};
   for (client const& each : clients_) {
     if (each.is.number != 0) found.push_back(each.is);
   }
@@ -106,7 +116,7 @@ void share_server::serve() {
     for (client const& each : clients_) {
       waits.push_back({each.at.get(), POLLIN, 0});
       waits.push_back({each.at.end_of_process(), POLLIN, 0});  // negative: poll passes over it
-      any_new = any_new || each.is.number == 0;
+      any_new = any_new || (each.is.number == 0 && !each.observes);
     }
     int const at_most = any_new ? static_cast<int>(introduces_within.count()) : -1;
     if (::poll(waits.data(), waits.size(), at_most) < 0) continue;
@@ -121,30 +131,32 @@ void share_server::serve() {
         bool const has_ended = waits[at + 1].revents != 0;
         at += 2;
         anything = anything || speaks || has_ended;
-        bool const is_late = each.is.number == 0 && now - each.came >= introduces_within;
+        bool const is_late = each.is.number == 0 && !each.observes && now - each.came >= introduces_within;
         each.leaves = has_ended || (speaks && !hear(each, now)) || is_late;
         if (each.leaves) say_gone(each);
       }
       std::erase_if(clients_, [](client const& each) { return each.leaves; });
       if (waits[1].revents != 0) take_new(now);
     }
-    if (anything) changed_();
+    answer_observers();
+    if (anything) trainer_.changed();
   }
 }
 
 void share_server::take_new(time_point now) {
   std::optional<uid_t> refused;
   auto made = socket_.accept(refused);
-  if (refused) log_("refused to share bubbles with user " + std::to_string(*refused));
+  if (refused) trainer_.log("refused to share bubbles with user " + std::to_string(*refused));
   if (!made || clients_.size() >= 2 * max_workers) return;  // a closed connection tells the other end
   clients_.push_back({.at = std::move(*made), .is = {}, .came = now});
 }
 
 bool share_server::hear(client& from, time_point now) {
   for (int i = 0; i < max_messages; ++i) {
+    if (from.observes) return hear_observer(from);
     if (from.is.number == 0) {
       if (!introduce(from, now)) return false;
-      if (from.is.number == 0) return true;
+      if (from.is.number == 0 && !from.observes) return true;
       continue;
     }
     report said;
@@ -173,19 +185,23 @@ bool share_server::introduce(client& from, time_point now) {
     case connection::outcome::received:
       break;
   }
-  auto const known = static_cast<std::size_t>(
-      std::count_if(clients_.begin(), clients_.end(), [](client const& each) { return each.is.number != 0; }));
+  bool const observes = said.as == introduction::observer;
+  auto const known = static_cast<std::size_t>(std::count_if(clients_.begin(), clients_.end(), [&](client const& each) {
+    return observes ? each.observes : each.is.number != 0;
+  }));
   answer reply;
   reply.from.version = short_text<52>{LULL_VERSION};
   reply.executor = static_cast<std::uint32_t>(where_.kind);
-  reply.most = max_workers;
+  reply.most = observes ? max_observers : max_workers;
   reply.device = short_text<64>{where_.device};
   if (said.from.magic != reply.from.magic || said.from.number != protocol) {
     reply.what = answer::other_version;
-  } else if (said.executor != reply.executor || said.device.text() != reply.device.text()) {
+  } else if (!observes && (said.executor != reply.executor || said.device.text() != reply.device.text())) {
     reply.what = answer::other_device;
-  } else if (known >= max_workers) {
+  } else if (known >= reply.most) {
     reply.what = answer::full;
+  } else if (observes) {
+    from.observes = true;
   } else {
     reply.worker = next_number_++;
     from.is = {.number = reply.worker,
@@ -194,18 +210,49 @@ bool share_server::introduce(client& from, time_point now) {
                .since = now,
                .heard = now};
   }
-  bool const sent = from.at.send(reply, reply.what == answer::welcome ? bubbles_->descriptor_of() : -1);
+  bool const gets_page = reply.what == answer::welcome && !observes;
+  bool const sent = from.at.send(reply, gets_page ? bubbles_->descriptor_of() : -1);
   if (reply.what == answer::other_version)
-    log_("refused a worker of Lull " + said.from.version.text() + ": this is " LULL_VERSION);
+    trainer_.log("refused a worker of Lull " + said.from.version.text() + ": this is " LULL_VERSION);
   if (reply.what != answer::welcome || !sent) return false;
-  log_("worker " + from.is.name + " (process " + std::to_string(from.is.process) + ") shares the bubbles");
+  if (observes) return true;
+  trainer_.log("worker " + from.is.name + " (process " + std::to_string(from.is.process) + ") shares the bubbles");
   return true;
+}
+
+/// Returns false if the observer cannot stay.
+bool share_server::hear_observer(client& from) {
+  question asked;
+  switch (from.at.receive(asked)) {
+    case connection::outcome::nothing:
+      return true;
+    case connection::outcome::gone:
+      return false;
+    case connection::outcome::received:
+      from.asked = asked.number;
+      return true;
+  }
+  return false;
+}
+
+/// Without the lock, because the state has the workers in it.
+void share_server::answer_observers() {
+  std::string state;
+  for (client& each : clients_) {
+    auto const asked = std::exchange(each.asked, std::nullopt);
+    if (!asked) continue;
+    if (state.empty()) state = trainer_.state();
+    if (auto const file = file_with(state)) each.at.send(state_told{*asked, state.size()}, file.get());
+  }
 }
 
 void share_server::say_gone(client const& whom) {
   if (whom.is.number == 0) return;
   if (bubbles_->on_turn() == whom.is.number) bubbles_->give_turn(0);
-  log_("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") has gone");
+  trainer_.log("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") has gone");
+  if (gone_.size() == max_remembered) gone_.pop_front();
+  gone_.push_back(whom.is);
+  gone_.back().is_attached = false;
 }
 
 }  // namespace lull::attach

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,16 +32,19 @@ struct attached_worker {
   report last{};          // what it said last …
   time_point heard{};     // … and when
   time_point had_turn{};  // the last time
+  bool is_attached = true;
+
   std::vector<std::string> jobs() const;
 };
 
-/// Shares a trainer's bubbles with workers of other processes, at a local socket. Its thread sleeps until one of them
-/// says something. The trainer waits for none of them, and does not follow what they say: it only chooses by it whose
-/// turn it is. Thread-safe.
+/// Shares a trainer's bubbles with workers of other processes, at a local socket, and tells observers the trainer's
+/// state. Its thread sleeps until one of them says something. The trainer waits for none of them, and does not follow
+/// what they say: it only chooses by it whose turn it is. Thread-safe.
 class share_server {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::size_t max_workers = 16;
+  static constexpr std::size_t max_observers = 8;
   /// A worker that has said nothing for longer gets no turn: it is stopped, or cannot keep up.
   static constexpr std::chrono::milliseconds silent_for{1'000};
   /// Workers of one priority take turns of this length.
@@ -48,11 +52,16 @@ class share_server {
 
   struct machine {
     executor_kind kind = executor_kind::threads;
-    std::string device;  // where workers must be, too; empty on CPU threads
+    std::string device{};  // where workers must be, too; empty on CPU threads
   };
-  /// `changed` is called, on the server's thread, when workers come, go or say something. Throws as listening_socket.
-  share_server(std::string const& address, machine where, std::function<void()> changed,
-               std::function<void(std::string)> log);
+  /// Called on the server's thread.
+  struct calls {
+    std::function<void()> changed;  // when workers come, go or say something
+    std::function<void(std::string)> log;
+    std::function<std::string()> state;  // of the trainer, for observers
+  };
+  /// Throws as listening_socket.
+  share_server(std::string const& address, machine where, calls of_trainer);
   ~share_server();
   share_server(share_server const&) = delete;
   share_server& operator=(share_server const&) = delete;
@@ -64,13 +73,17 @@ class share_server {
   void give_turn(bool to_a_worker, time_point now);
   /// Returns the worker whose turn it is; nothing if it is none's.
   std::optional<attached_worker> on_turn() const;
+  /// Returns the last `max_remembered` that have gone, and then those that are attached.
   std::vector<attached_worker> workers() const;
+  static constexpr std::size_t max_remembered = 64;
 
  private:
   struct client {
     connection at;
-    attached_worker is{};  // number 0: it has not introduced itself
+    attached_worker is{};  // number 0: it has not introduced itself, or observes
     time_point came{};
+    bool observes = false;
+    std::optional<std::uint64_t> asked{};  // the question that an observer waits for
     bool leaves = false;
   };
 
@@ -78,17 +91,19 @@ class share_server {
   void take_new(time_point now);
   bool hear(client& from, time_point now);
   bool introduce(client& from, time_point now);
+  bool hear_observer(client& from);
+  void answer_observers();
   void say_gone(client const& whom);
   static bool is_ready(attached_worker const& worker, time_point now);
 
   machine const where_;
-  std::function<void()> const changed_;
-  std::function<void(std::string)> const log_;
+  calls const trainer_;
   std::shared_ptr<shared_bubbles> const bubbles_ = std::make_shared<shared_bubbles>();
   listening_socket socket_;
   process_descriptor wakes_;  // readable when the server ends
-  mutable std::mutex mutex_;  // guards the next three; connections are the thread's
+  mutable std::mutex mutex_;  // guards the next four; connections are the thread's
   std::vector<client> clients_;
+  std::deque<attached_worker> gone_;
   std::uint32_t next_number_ = 1;
   time_point turn_since_{};
   std::thread thread_;  // last: it uses all of the above

@@ -74,6 +74,21 @@ json gpu(bubble_summary const& sum) {
           {"temperature_c", spread(told->temperature_c)}};
 }
 
+json workers(bubble_summary const& sum) {
+  json all = json::array();
+  for (worker_summary const& each : sum.workers()) {
+    all.push_back({{"name", each.name},
+                   {"process", each.process},
+                   {"attached", each.attached},
+                   {"jobs", each.jobs},
+                   {"priority", each.priority},
+                   {"bubbles", each.bubbles},
+                   {"gpu_ms", ms(each.time)},
+                   {"items", each.items}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string bubble_json(bubble_summary const& sum) {
@@ -86,6 +101,7 @@ std::string bubble_json(bubble_summary const& sum) {
       {"in_other_sites", sum.in_other_sites()},
       {"reserved", reserved(sum)},
       {"gpu", gpu(sum)},
+      {"workers", workers(sum)},
       {"steps",
        sum.steps().begun != 0 || sum.steps().max_slowdown != 0 ? json::parse(step_json(sum.steps())) : json(nullptr)},
       {"gates", json::array()}};

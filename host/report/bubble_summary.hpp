@@ -94,6 +94,18 @@ struct reserved_processors {
   std::string last_added_at{};  // the site whose bubble was the last cause
 };
 
+/// What a worker of another process says that it did in the trainer's bubbles.
+struct worker_summary {
+  std::string name;
+  std::int64_t process = 0;          // 0: in another container
+  bool attached = false;             // now
+  std::vector<std::string> jobs{};   // that work next
+  int priority = 0;                  // the highest of these
+  std::uint64_t bubbles = 0;         // in which its blocks worked …
+  std::chrono::nanoseconds time{0};  // … from their opening until its last block had left
+  std::uint64_t items = 0;
+};
+
 /// Sums up any number of bubbles as they come: for each site a histogram of lengths and some sums, and the latest
 /// bubbles one by one. At most about 12 MB. Not thread-safe.
 class bubble_summary {
@@ -113,6 +125,9 @@ class bubble_summary {
   std::optional<reserved_processors> const& reserved() const noexcept { return reserved_; }
   void tell(gpu_summary const& now) { gpu_ = now; }
   std::optional<gpu_summary> const& gpu() const noexcept { return gpu_; }
+  void tell(std::vector<worker_summary> now) { workers_ = std::move(now); }
+  /// Returns workers of other processes, the latest last.
+  std::vector<worker_summary> const& workers() const noexcept { return workers_; }
   void tell(step_report const& now) { steps_ = now; }
   /// Returns the trainer's steps; none were marked if `begun` is 0.
   step_report const& steps() const noexcept { return steps_; }
@@ -163,6 +178,7 @@ class bubble_summary {
   std::optional<reserved_processors> reserved_{};
   std::optional<gpu_summary> gpu_{};
   step_report steps_{};
+  std::vector<worker_summary> workers_;
   std::vector<site_state> sites_;
   std::map<std::pair<std::uint32_t, std::string>, std::size_t> index_;
   std::deque<latest_bubble> latest_;

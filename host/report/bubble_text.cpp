@@ -158,6 +158,21 @@ std::string gpu(bubble_summary const& sum) {
          "\n";
 }
 
+/// Returns a line for each worker of another process.
+std::string workers(bubble_summary const& sum) {
+  std::string text;
+  for (worker_summary const& each : sum.workers()) {
+    std::string jobs;
+    for (std::string const& job : each.jobs) jobs += (jobs.empty() ? "" : ", ") + job;
+    text += wrapped("Process " + std::to_string(each.process) + " (" + each.name + (each.attached ? "" : ", has gone") +
+                        ") worked in " + std::to_string(each.bubbles) + " bubbles for " + time(each.time) + ", " +
+                        std::to_string(each.items) + " items" + (jobs.empty() ? "" : "; next: " + jobs) + ".",
+                    width) +
+            "\n";
+  }
+  return text;
+}
+
 /// Returns nothing without a bound on slowdown.
 std::string bound(bubble_summary const& sum) {
   std::string const text = bound_text(sum.steps());
@@ -237,6 +252,9 @@ std::string closing_sentence(bubble_summary const& sum, summed const& all) {
            std::to_string(all.worked_in) + " of " + std::to_string(all.bubbles) +
            (all.bubbles == 1 ? " bubble." : " bubbles.");
   }
+  std::uint64_t by_others = 0;
+  for (worker_summary const& each : sum.workers()) by_others += each.bubbles;
+  if (by_others != 0) return text + "; side work of other processes ran in " + std::to_string(by_others) + " bubbles.";
   text += "; no side work ran.";
   if (measured && all.worth_it == 0)
     text += " No bubble was long enough for it (" + time(sum.settings().harvest.worth) + ").";
@@ -257,7 +275,7 @@ std::string bubble_text(bubble_summary const& sum) {
     return site.share && site.host_ahead && site.harvestable_of_idle;
   });
   summed const all = sum_of(gates);
-  return text + reserved(sum) + gpu(sum) + bound(sum) + legend(sum, all, knows_all) + "\n" +
+  return text + reserved(sum) + gpu(sum) + workers(sum) + bound(sum) + legend(sum, all, knows_all) + "\n" +
          wrapped(closing_sentence(sum, all), width);
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include <lull/host/attach/expendable.hpp>
 #include <lull/host/error.hpp>
 
 namespace lull::detail {
@@ -17,6 +18,7 @@ using namespace std::chrono_literals;
 
 follower::follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log)
     : path_(attach::socket_path(address, "runtime_options::attach")), who_(std::move(who)), log_(std::move(log)) {
+  attach::become_expendable();
   auto const give_up = std::chrono::steady_clock::now() + attaches_within;
   while ((trainer_ = attach::attachment::to(path_, who_)) == nullptr) {
     if (std::chrono::steady_clock::now() >= give_up)

@@ -27,6 +27,8 @@ class follower {
   follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log);
 
   gate_words words(std::uint32_t gate) const noexcept;
+  /// Tells the trainer what was done, after the last tick.
+  void say_last(dispatcher& jobs) { report(jobs, time_point::max()); }
   /// Follows what was told since the last call. `no_worker_comes`: no worker is on the machine or on its way there.
   /// Returns when the next call should come. Throws usage_error if the next trainer refuses.
   time_point tick(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs,

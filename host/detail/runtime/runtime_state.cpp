@@ -3,7 +3,6 @@
 
 #include <sys/prctl.h>
 
-#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -82,16 +81,17 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
   bool const on_gpu = executor_->kind() == executor_kind::cuda && mode_ != runtime_mode::off;
   if (on_gpu && (is_reported || options_.max_slowdown != 0)) watch_.emplace(executor_->place().pci_bus_id);
   thread_ = std::thread{[this] { serve(); }};
+  let_observers_ask(true);
 }
 
 runtime_state::~runtime_state() {
+  let_observers_ask(false);
   give_up_ = std::chrono::steady_clock::now() + max_worker_wait;
   ending_ = true;
   mode_ = runtime_mode::off;  // only now: an earlier `off` means an error
   dispatcher_->cancel_all();
   wake_->notify();
   thread_.join();
-  sharing_.reset();
   std::optional<device_guard> here;
   try {
     here.emplace(*executor_);
@@ -100,27 +100,11 @@ runtime_state::~runtime_state() {
   log_->close();
   bool const over = all_over();
   if (!over) log_->add("edges or workers are still enqueued: the runtime does not free its memory on the machine");
+  tell_trainer(over);
   report_bubbles(over);
   launcher_.reset();  // the launcher refers to the gates
   if (over) dispatcher_->forget_jobs();
   keep_orphans({!over, executor_, std::move(gates_), std::move(captured_), std::move(dispatcher_)});
-}
-
-void runtime_state::meet_other_processes() {
-  auto const say = [log = log_](std::string const& line) { log->add(line); };
-  if (mode_ != runtime_mode::on) {
-    if (mode_ == runtime_mode::observe && !options_.share.empty()) say("observes: its bubbles are not shared");
-    return;
-  }
-  if (!options_.share.empty())
-    sharing_ = std::make_unique<sharing>(
-        options_.share, *executor_, [wakes = wake_] { wakes->notify(); }, say);
-  if (!options_.attach.empty())
-    follower_ = std::make_unique<follower>(
-        options_.attach,
-        attach::attachment::worker{
-            .name = program_invocation_short_name, .kind = executor_->kind(), .device = executor_->place().pci_bus_id},
-        say);
 }
 
 job runtime_state::submit(job_description description) {
@@ -346,18 +330,6 @@ void runtime_state::report_bubbles(bool over) const noexcept {
     hand_over(summary(), options_.report, options_.log);
   } catch (std::exception const&) {  // no memory for the copy: nothing to report
   }
-}
-
-/// Returns when to call it again.
-std::chrono::steady_clock::time_point runtime_state::with_other_processes() {
-  auto const now = std::chrono::steady_clock::now();
-  placer& places = dispatcher_->places();
-  if (sharing_) sharing_->tick(places, now);
-  auto const kinds = sharing_ ? sharing_->kinds() : std::nullopt;
-  steps_.collect(kinds.value_or(places.kinds_in_places()), kinds ? sharing_->may_halve() : places.may_halve());
-  if (!follower_ || mode_ != runtime_mode::on) return std::chrono::steady_clock::time_point::max();
-  return follower_->tick(
-      gates_, *dispatcher_, [this] { return no_worker_comes(); }, now);
 }
 
 void runtime_state::serve() {

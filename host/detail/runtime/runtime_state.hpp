@@ -76,6 +76,7 @@ class runtime_state {
     bubble_summary found = dispatcher_->bubbles().summary();
     found.tell(steps_.report());
     if (watch_) found.tell(watch_->so_far());
+    if (sharing_) found.tell(sharing_->workers());
     return found;
   }
   std::vector<bubble_report> take_bubbles() {
@@ -85,6 +86,8 @@ class runtime_state {
  private:
   /// Shares the bubbles, or attaches to those of another process, if the program asked for that.
   void meet_other_processes();
+  std::string state_for_observers() const;
+  void let_observers_ask(bool may);
   void tell_of_power(std::string const& job);
   /// Returns a stream's gate, or the one that it would get.
   gate* find_gate(std::uint64_t stream_id) const noexcept;
@@ -134,6 +137,7 @@ class runtime_state {
 
   /// Collects the last bubbles. Where all has passed, the last lengths may come a moment later.
   void collect_last(bool over) const;
+  void tell_trainer(bool over) const noexcept;
   void report_bubbles(bool over) const noexcept;
   std::chrono::steady_clock::time_point with_other_processes();
   /// The dispatcher's thread. After an error it stops harvesting and continues until no block is inside any job; only
@@ -156,8 +160,10 @@ class runtime_state {
   std::atomic<bool> graphs_withhold_;  // side work, by their word on the machine
   std::atomic<bool> gates_used_up_{false};
   std::array<std::atomic<std::uint64_t>, counted_kinds> passed_over_{};  // bubbles without a gate
-  std::unique_ptr<sharing> sharing_;                                     // null: no other process works in its bubbles
-  std::unique_ptr<follower> follower_;                                   // null: the bubbles are this program's
+  mutable std::mutex telling_;
+  bool can_tell_ = false;               // guarded by `telling_`
+  std::unique_ptr<sharing> sharing_;    // null: no other process works in its bubbles
+  std::unique_ptr<follower> follower_;  // null: the bubbles are this program's
   std::vector<std::unique_ptr<gate>> gates_;
   std::unique_ptr<captured_gates> captured_;
   std::unique_ptr<launcher> launcher_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/detail/runtime/sharing.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <lull/host/error.hpp>
@@ -17,9 +19,8 @@ attach::share_server::machine described(executor const& machine) {
 
 }  // namespace
 
-sharing::sharing(std::string const& address, executor const& machine, std::function<void()> changed,
-                 std::function<void(std::string)> log)
-    : server_(address, described(machine), std::move(changed), std::move(log)) {}
+sharing::sharing(std::string const& address, executor const& machine, attach::share_server::calls of_trainer)
+    : server_(address, described(machine), std::move(of_trainer)) {}
 
 gate_words sharing::words(std::uint32_t gate) {
   std::shared_ptr<attach::shared_bubbles> const& told = server_.bubbles();
@@ -50,6 +51,22 @@ std::optional<placed_kinds> sharing::kinds() const {
 bool sharing::may_halve() const {
   std::optional<attach::attached_worker> const worker = server_.on_turn();
   return worker && worker->last.may_halve != 0;
+}
+
+std::vector<worker_summary> sharing::workers() const {
+  std::vector<worker_summary> found;
+  for (attach::attached_worker const& each : server_.workers()) {
+    found.push_back({.name = each.name,
+                     .process = each.process,
+                     .attached = each.is_attached,
+                     .jobs = each.is_attached ? each.jobs() : std::vector<std::string>{},
+                     .priority = each.last.priority,
+                     .bubbles = each.last.bubbles,
+                     .time = std::chrono::nanoseconds{static_cast<std::int64_t>(
+                         std::min<std::uint64_t>(each.last.worked_ns, std::numeric_limits<std::int64_t>::max()))},
+                     .items = each.last.items});
+  }
+  return found;
 }
 
 }  // namespace lull::detail

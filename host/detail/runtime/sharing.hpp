@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <lull/host/detail/dispatch/placer.hpp>
 #include <lull/host/detail/gate/gate.hpp>
 #include <lull/host/executor.hpp>
+#include <lull/host/report/bubble_summary.hpp>
 
 namespace lull::detail {
 
@@ -23,8 +23,7 @@ class sharing {
   using time_point = std::chrono::steady_clock::time_point;
 
   /// Throws as attach::share_server, and usage_error for a machine whose words cannot be shared.
-  sharing(std::string const& address, executor const& machine, std::function<void()> changed,
-          std::function<void(std::string)> log);
+  sharing(std::string const& address, executor const& machine, attach::share_server::calls of_trainer);
 
   gate_words words(std::uint32_t gate);
   void tick(placer& own, time_point now);
@@ -32,7 +31,7 @@ class sharing {
   std::optional<placed_kinds> kinds() const;
   /// Returns whether those can be launched with half of their blocks.
   bool may_halve() const;
-  std::vector<attach::attached_worker> workers() const { return server_.workers(); }
+  std::vector<worker_summary> workers() const;
 
  private:
   attach::share_server server_;

@@ -53,20 +53,58 @@ TEST_F(shared_bubbles, a_worker_that_is_killed_again_and_again_ends_with_the_sam
   ASSERT_EQ(ask("run --executor threads " + task(file("alone"))).code, 0);
   pid_t const trains = trainer();
   std::mt19937 random{51};
-  std::vector<std::string> const worker{LULL_PROGRAM,        "work",     "--executor",       "threads", "--attach", address(),
-                                        "--task",            task(file("shared")).substr(7), "--checkpoint",
-                                        file("saved"),       "--resume", "--checkpoint-every", "5ms"};
-  for (std::uint64_t i = 0; i < trials(20); ++i)
-    test::program(worker, std::chrono::milliseconds{20 + random() % 200});
+  std::vector<std::string> const worker{
+      LULL_PROGRAM,   "work",        "--executor", "threads",
+      "--attach",     address(),     "--task",     task(file("shared")).substr(std::string{"--task "}.size()),
+      "--checkpoint", file("saved"), "--resume",   "--checkpoint-every",
+      "5ms"};
+  for (std::uint64_t i = 0; i < trials(20); ++i) test::program(worker, std::chrono::milliseconds{20 + random() % 200});
   int const status = test::program(worker, {});
   test::kill_child(trains);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(content(file("shared")), content(file("alone")));
 }
 
+TEST_F(shared_bubbles, top_shows_trainers_and_workers) {
+  outcome const none = ask("top --once " + address());
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.text, address() + ": no trainer\n");
+  pid_t const trains = trainer();
+  outcome const worked = ask(work(file("model")));
+  outcome const text = ask("top --once " + address());
+  outcome const data = ask("top --once --json " + address());
+  test::kill_child(trains);
+  ASSERT_EQ(worked.code, 0) << worked.text;
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.text.find(address() + ": process " + std::to_string(trains)), std::string::npos) << text.text;
+  EXPECT_NE(text.text.find(" (lull), has gone: "), std::string::npos) << text.text;
+  json const all = json::parse(data.text);
+  json const& worker = all[0]["state"]["workers"][0];
+  EXPECT_EQ(worker["name"], "lull");
+  EXPECT_EQ(worker["attached"], false);
+  EXPECT_GT(worker["items"], 0);
+  EXPECT_GT(worker["bubbles"], 0);
+}
+
+TEST_F(shared_bubbles, a_worker_keeps_within_its_cpus_and_its_memory) {
+  pid_t const trains = trainer();
+  std::string const less = " --task streaming:items=65536";
+  outcome const found =
+      ask("work --executor threads --cpus 0 --host-memory 200MB --attach " + address() + " --task compute" + less);
+  test::kill_child(trains);
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_NE(found.text.find("memory"), std::string::npos) << found.text;
+}
+
 TEST_F(shared_bubbles, what_cannot_be_is_refused) {
   expect_refused("work --executor threads", "--attach is required");
+  expect_refused("top " + file("socket"), "it must be unix:PATH");
+  expect_refused("top", "TRAINER is required");
   expect_refused("work --executor threads --attach " + file("socket"), "it must be unix:PATH");
+  for (char const* const cpus : {"x", "0-", "1-0", "0,", "99999", "0,,1", "-1"})
+    expect_refused(work(file("model")) + " --cpus=" + cpus, "--cpus " + std::string{cpus} + ": it must be numbers");
+  expect_refused(work(file("model")) + " --host-memory 0", "it must be above 0");
+  expect_refused(work(file("model")) + " --host-memory much", "--host-memory much: ");
   expect_refused("harvest --executor threads --share " + address() + " --task compute", "lull work --attach");
   expect_refused("harvest --executor threads --share " + address() + " --mode none", "--share needs --mode lull");
   expect_refused("harvest --executor threads --share unix:/tmp/lull-socket", "mkdir -m 700");

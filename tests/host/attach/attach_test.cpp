@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trainer that shares its bubbles, and a worker of another process that works in them.
+#include <sys/resource.h>
+
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/error.hpp>
+#include <lull/host/report/bubble_summary.hpp>
+#include <lull/host/report/bubble_writers.hpp>
 #include <lull/tests/host/attach/attached_process.hpp>
 #include <lull/tests/support/message_of.hpp>
 
@@ -27,6 +32,18 @@ TEST_F(attached, a_job_of_another_process_runs_to_its_end) {
   EXPECT_NE(trainer.opened(), 0U);
   EXPECT_EQ(trainer.side().counts()[counted::launches], 0U);
   EXPECT_TRUE(trainer.is_exact());
+  std::vector<worker_summary> workers;
+  await_that([&] {
+    workers = trainer.side().summary().workers();
+    return workers.size() == 1 && !workers.front().attached;
+  });
+  EXPECT_EQ(workers.front().process, child);
+  EXPECT_EQ(workers.front().items, 5'005U);
+  EXPECT_NE(workers.front().bubbles, 0U);
+  std::string const text = bubble_text(trainer.side().summary());
+  EXPECT_NE(text.find("Process " + std::to_string(child) + " (host_attach_test, has gone) worked in"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(attached, two_processes_take_turns) {
@@ -125,6 +142,17 @@ TEST_F(attached, an_attached_program_opens_no_bubbles_and_may_leave_at_once) {
   sharing_trainer trainer{address()};
   EXPECT_EQ(train_until_over(trainer, child), 0);
   EXPECT_EQ(trainer.step(), counted::no_job);
+}
+
+TEST_F(attached, a_worker_is_the_first_to_go_and_the_last_to_get_a_cpu) {
+  pid_t const child = process_of([&] {
+    runtime const side{attached_options(address())};
+    int badness = 0;
+    std::ifstream{"/proc/self/oom_score_adj"} >> badness;
+    return badness == 1'000 && ::getpriority(PRIO_PROCESS, 0) >= 10 ? 0 : 1;
+  });
+  sharing_trainer trainer{address()};
+  EXPECT_EQ(train_until_over(trainer, child), 0);
 }
 
 TEST_F(attached, a_trainer_without_workers_enqueues_nothing) {

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/host/attach/attachment.hpp>
+#include <lull/host/attach/observer.hpp>
 #include <lull/host/attach/share_server.hpp>
 #include <lull/host/error.hpp>
 #include <lull/tests/host/attach/attached_process.hpp>
@@ -222,6 +223,19 @@ TEST_F(attached_refused, whatever_a_connection_says_the_trainer_goes_on) {
   EXPECT_TRUE(trainer.is_exact());
   for (std::string const& line : trainer.log().now())
     EXPECT_EQ(line.find('\x1b'), std::string::npos) << "a log is shown on terminals";
+}
+
+TEST_F(attached_refused, observers_are_told_the_trainers_state_and_are_few) {
+  sharing_trainer trainer{address()};
+  std::vector<std::unique_ptr<attach::observer>> all;
+  for (std::size_t i = 0; i < attach::share_server::max_observers; ++i) all.push_back(attach::observer::of(socket()));
+  for (auto const& each : all) {
+    std::string const state = each->state(10s);
+    EXPECT_NE(state.find("\"lull.bubbles/2\""), std::string::npos) << state;
+    EXPECT_NE(each->state(10s).find("\"workers\": []"), std::string::npos) << "again";
+  }
+  EXPECT_THROW(attach::observer::of(socket()), limit_error);
+  EXPECT_EQ(why_not_attached(), "") << "workers are counted by themselves";
 }
 
 TEST_F(attached_refused, a_connection_that_says_nothing_is_closed) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/attach/handshake.hpp>
+
+#include <string>
+#include <utility>
+
+#include <poll.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/executor.hpp>
+
+namespace lull::attach {
+
+namespace {
+
+constexpr int answers_within_ms = 1'000;
+
+std::string machine_text(std::uint32_t kind, std::string const& device) {
+  return kind == static_cast<std::uint32_t>(executor_kind::cuda) ? "CUDA device " + device : "CPU threads";
+}
+
+[[noreturn]] void refuse(std::string const& path, answer const& reply, introduction const& who) {
+  std::string const where = "the trainer at " + path;
+  switch (reply.what) {
+    case answer::other_version:
+      throw usage_error{where + " runs Lull " + reply.from.version.text() + " (protocol " +
+                        std::to_string(reply.from.number) + "), and this is " LULL_VERSION " (protocol " +
+                        std::to_string(protocol) + "): use the same version in both"};
+    case answer::other_device:
+      throw usage_error{where + " harvests " + machine_text(reply.executor, reply.device.text()) +
+                        ", and this worker was made for " + machine_text(who.executor, who.device.text()) +
+                        ": choose the trainer's"};
+    case answer::full:
+      throw limit_error{where + " has " + std::to_string(reply.most) +
+                        " workers already, which is the most: end one of them first"};
+    default:
+      throw usage_error{where + " refuses, and this version does not know why"};
+  }
+}
+
+}  // namespace
+
+std::optional<welcomed> introduce_to(std::string const& path, introduction said) {
+  std::optional<connection> trainer = connect_to(path);
+  if (!trainer) return std::nullopt;
+  said.from.version = short_text<52>{LULL_VERSION};
+  if (!trainer->send(said)) return std::nullopt;
+  pollfd waits{trainer->get(), POLLIN, 0};
+  if (::poll(&waits, 1, answers_within_ms) <= 0)
+    throw limit_error{"the trainer at " + path + " has not answered within a second: it may be stopped"};
+  answer reply;
+  process_descriptor page;
+  if (trainer->receive(reply, &page) != connection::outcome::received) return std::nullopt;
+  if (reply.from.magic != said.from.magic) throw usage_error{path + " is the socket of another program"};
+  if (reply.from.number != protocol) reply.what = answer::other_version;
+  if (reply.what != answer::welcome) refuse(path, reply, said);
+  return welcomed{std::move(*trainer), reply.worker, std::move(page)};
+}
+
+}  // namespace lull::attach
