@@ -98,10 +98,11 @@ struct open_result : bubble_id {
 };
 
 /// Returns the time that side work took in a bubble: from the opening until the last block had left. Zero if no block
-/// came, or if all blocks only found that the task had no input.
+/// came, if all blocks only found that the task had no input, or if the moment of the opening is not known.
 inline std::chrono::nanoseconds time_at_work(bubble_record const& record) noexcept {
   bool const only_starved = record.blocks == 0 && record.starved_blocks != 0;
-  if (only_starved || record.last_out_ns <= record.opened_ns) return std::chrono::nanoseconds{0};
+  if (only_starved || record.opened_ns == 0 || record.last_out_ns <= record.opened_ns)
+    return std::chrono::nanoseconds{0};
   return std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
 }
 

@@ -237,7 +237,8 @@ class runtime {
   /// block of a worker runs and none can start until `resume_all`; false when the time was over, and then nothing is
   /// stopped. Jobs keep what they have done. Waits for bubbles whose workers are already enqueued, and so for the
   /// trainer's stream, but enqueues nothing there. Workers in a captured graph that is replayed meanwhile find no task
-  /// and leave at once. Each call that returned true needs its own `resume_all`.
+  /// and leave at once. Workers of other processes get no further bubble; in an open one they work until it closes.
+  /// Each call that returned true needs its own `resume_all`.
   [[nodiscard]] bool pause_all(std::chrono::nanoseconds at_most);
   void resume_all() noexcept;
   /// Blocks until the state of every submitted job is final (true), or until the time is over (false).

@@ -52,7 +52,8 @@ exit_code work_command(work_settings const& asked, stop_request const& stop, std
   executor_of(side).adopt_thread();
   report done = begin_report("work", kind, side_mode::lull, asked);
   for (job_spec const& each : tasks) done.config.tasks.push_back(setting_of(each));
-  if (side.mode() != runtime_mode::on) throw usage_error{"nothing is harvested: " + side.why_off()};
+  if (side.mode() != runtime_mode::on)
+    throw usage_error{"nothing is harvested: " + (side.why_off().empty() ? "LULL=observe" : side.why_off())};
 
   side_jobs jobs{side, prepare(asked, tasks, side), asked.verify ? results_kept::all : results_kept::none, say};
   auto const begin = std::chrono::steady_clock::now();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/attach/attachment.hpp>
 
-#include <cstring>
 #include <utility>
 
 #include <poll.h>
@@ -29,7 +28,7 @@ bool attachment::is_over() noexcept {
 }
 
 void attachment::say(report const& now, time_point when) noexcept {
-  bool const is_new = !said_ || std::memcmp(&*said_, &now, offsetof(report, bubbles)) != 0;
+  bool const is_new = !said_ || !said_->wants_the_same(now);
   if (!is_new && when - said_at_ < report_every) return;
   if (!trainer_.send(now)) return;  // it is over, or does not read now: the next report tells the same
   said_ = now;

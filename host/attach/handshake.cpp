@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/attach/handshake.hpp>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -13,7 +16,17 @@ namespace lull::attach {
 
 namespace {
 
-constexpr int answers_within_ms = 1'000;
+constexpr std::chrono::seconds answers_within{1};
+
+bool is_readable(connection const& at, std::chrono::steady_clock::time_point until) {
+  for (;;) {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd waits{at.get(), POLLIN, 0};
+    int const found = ::poll(&waits, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (found > 0) return true;
+    if (left.count() <= 0 || (found < 0 && errno != EINTR)) return false;
+  }
+}
 
 std::string machine_text(std::uint32_t kind, std::string const& device) {
   return kind == static_cast<std::uint32_t>(executor_kind::cuda) ? "CUDA device " + device : "CPU threads";
@@ -45,12 +58,11 @@ std::optional<welcomed> introduce_to(std::string const& path, introduction said)
   if (!trainer) return std::nullopt;
   said.from.version = short_text<52>{LULL_VERSION};
   if (!trainer->send(said)) return std::nullopt;
-  pollfd waits{trainer->get(), POLLIN, 0};
-  if (::poll(&waits, 1, answers_within_ms) <= 0)
+  if (!is_readable(*trainer, std::chrono::steady_clock::now() + answers_within))
     throw limit_error{"the trainer at " + path + " has not answered within a second: it may be stopped"};
   answer reply;
   process_descriptor page;
-  if (trainer->receive(reply, &page) != connection::outcome::received) return std::nullopt;
+  if (trainer->receive_greeted(reply, &page) != connection::outcome::received) return std::nullopt;
   if (reply.from.magic != said.from.magic) throw usage_error{path + " is the socket of another program"};
   if (reply.from.number != protocol) reply.what = answer::other_version;
   if (reply.what != answer::welcome) refuse(path, reply, said);

@@ -2,12 +2,15 @@
 #include <lull/host/attach/local_socket.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
-#include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +26,11 @@ namespace {
 
 constexpr int max_waiting = 16;  // connections that are not accepted yet
 constexpr std::string_view scheme = "unix:";
+#ifdef SO_PASSRIGHTS
+constexpr int so_passrights = SO_PASSRIGHTS;
+#else
+constexpr int so_passrights = 83;
+#endif
 
 process_descriptor new_socket() {
   auto made =
@@ -45,10 +53,23 @@ bool connects(process_descriptor const& socket, sockaddr_un const& to) {
   return ::connect(socket.get(), reinterpret_cast<sockaddr const*>(&to), sizeof to) == 0;
 }
 
+std::string folder_of(std::string const& path) { return std::filesystem::path{path}.parent_path().string(); }
+
+/// Returns what keeps other trainers from taking over a socket of that folder at the same time.
+process_descriptor locked(std::string const& folder) {
+  auto made = process_descriptor::opened_by([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  auto const give_up = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  while (made && ::flock(made.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() >= give_up)
+      throw usage_error{"the socket's folder " + folder +
+                        " is locked, as one where jobs are saved: name another folder for the socket"};
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  return made;
+}
+
 /// Another user could put his own socket there.
-void require_own_folder(std::string const& path) {
-  std::size_t const slash = path.rfind('/');
-  std::string const folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+void require_own_folder(std::string const& folder) {
   struct stat about {};
   if (::stat(folder.c_str(), &about) != 0)
     throw usage_error{"the socket's folder " + folder + " cannot be used: " + std::strerror(errno)};
@@ -74,7 +95,7 @@ void remove_left(std::string const& path, sockaddr_un const& address) {
 
 std::string socket_path(std::string const& address, char const* option) {
   if (address.substr(0, scheme.size()) == scheme && address.size() > scheme.size())
-    return address.substr(scheme.size());
+    return std::filesystem::absolute(address.substr(scheme.size())).string();
   throw usage_error{std::string{option} + " is '" + address + "': it must be unix:PATH, the path of a local socket"};
 }
 
@@ -106,35 +127,44 @@ bool connection::send_bytes(void const* from, std::size_t bytes, int with) noexc
   return ::sendmsg(socket_.get(), &what, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes);
 }
 
-connection::outcome connection::receive_bytes(void* into, std::size_t bytes, process_descriptor* with) noexcept {
+connection::outcome connection::receive_bytes(void* into, std::size_t bytes, std::size_t& got,
+                                              process_descriptor* with) noexcept {
   iovec part{into, bytes};
   msghdr what{};
   what.msg_iov = &part;
   what.msg_iovlen = 1;
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-  if (with != nullptr) {  // otherwise the system closes what comes
+  ssize_t length = 0;
+  auto const receive = [&] { length = ::recvmsg(socket_.get(), &what, MSG_DONTWAIT | MSG_CMSG_CLOEXEC); };
+  if (with == nullptr) {
+    receive();  // the system closes the descriptors that come
+  } else {
     what.msg_control = room;
-    what.msg_controllen = sizeof room;
+    what.msg_controllen = CMSG_LEN(sizeof(int));  // of more than one the system closes the others
+    *with = process_descriptor::opened_by([&] {
+      receive();
+      cmsghdr const* const rights = length > 0 ? CMSG_FIRSTHDR(&what) : nullptr;
+      if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS || rights->cmsg_len != CMSG_LEN(sizeof(int))) return -1;
+      int found = -1;
+      std::memcpy(&found, CMSG_DATA(rights), sizeof found);
+      return found;
+    });
   }
-  ssize_t got = 0;
-  auto arrived = process_descriptor::opened_by([&] {
-    got = ::recvmsg(socket_.get(), &what, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    cmsghdr const* const rights = got > 0 ? CMSG_FIRSTHDR(&what) : nullptr;
-    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS || rights->cmsg_len != CMSG_LEN(sizeof(int))) return -1;
-    int found = -1;
-    std::memcpy(&found, CMSG_DATA(rights), sizeof found);
-    return found;
-  });
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return outcome::nothing;
-  if (got != static_cast<ssize_t>(bytes) || (what.msg_flags & MSG_TRUNC) != 0) return outcome::gone;
-  if (with != nullptr) *with = std::move(arrived);
+  if (length < 0 && (errno == EAGAIN || errno == EINTR)) return outcome::nothing;
+  if (length <= 0 || (what.msg_flags & MSG_TRUNC) != 0) return outcome::gone;
+  got = static_cast<std::size_t>(length);
   return outcome::received;
 }
 
 listening_socket::listening_socket(std::string path) : path_(std::move(path)), socket_(new_socket()) {
   sockaddr_un const address = address_of(path_);
-  require_own_folder(path_);
+  std::string const folder = folder_of(path_);
+  require_own_folder(folder);
+  process_descriptor const held = locked(folder);
   remove_left(path_, address);
+  // A worker has no descriptor to send. Linux 6.16; before, the system closes what comes.
+  int const none = 0;
+  static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, so_passrights, &none, sizeof none));
   if (::fchmod(socket_.get(), S_IRUSR | S_IWUSR) != 0) throw system_error("fchmod");  // of the file that bind makes
   if (::bind(socket_.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0)
     throw usage_error{"the socket " + path_ + " cannot be made: " + std::strerror(errno)};

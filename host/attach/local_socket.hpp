@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -43,12 +45,30 @@ class connection {
   /// Receives a message if there is one. `gone`: the other end is, or what it sent is no such message.
   template <message T>
   outcome receive(T& into, process_descriptor* with = nullptr) noexcept {
-    return receive_bytes(&into, sizeof into, with);
+    std::size_t got = 0;
+    outcome const found = receive_bytes(&into, sizeof into, got, with);
+    return found == outcome::received && got != sizeof into ? outcome::gone : found;
+  }
+  /// The same of a message that begins with a greeting. That of another protocol has any size: then only its greeting
+  /// is there.
+  template <message T>
+  outcome receive_greeted(T& into, process_descriptor* with = nullptr) noexcept {
+    std::array<char, max_greeted> room{};
+    std::size_t got = 0;
+    outcome const found = receive_bytes(room.data(), room.size(), got, with);
+    if (found != outcome::received) return found;
+    if (got < sizeof(greeting)) return outcome::gone;
+    std::memcpy(&into.from, room.data(), sizeof into.from);
+    if (into.from.number != protocol) return outcome::received;
+    if (got != sizeof into) return outcome::gone;
+    std::memcpy(&into, room.data(), sizeof into);
+    return outcome::received;
   }
 
  private:
   bool send_bytes(void const* from, std::size_t bytes, int with) noexcept;
-  outcome receive_bytes(void* into, std::size_t bytes, process_descriptor* with) noexcept;
+  static constexpr std::size_t max_greeted = 4'096;
+  outcome receive_bytes(void* into, std::size_t bytes, std::size_t& got, process_descriptor* with) noexcept;
 
   process_descriptor socket_;
   process_descriptor process_;

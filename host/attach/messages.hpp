@@ -30,6 +30,7 @@ class short_text {
     }
     return found;
   }
+  bool operator==(short_text const&) const = default;
 
  private:
   std::array<char, Bytes> of_{};
@@ -89,6 +90,11 @@ struct report {
   std::uint64_t bubbles = 0;                   // in which its blocks worked …
   std::uint64_t worked_ns = 0;                 // … and how long together
   std::uint64_t items = 0;
+
+  /// Returns whether a turn would be given to both alike.
+  bool wants_the_same(report const& other) const noexcept {
+    return priority == other.priority && jobs == other.jobs && may_halve == other.may_halve && names == other.names;
+  }
 };
 
 template <class T>

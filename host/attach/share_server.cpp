@@ -2,6 +2,8 @@
 #include <lull/host/attach/share_server.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include <poll.h>
@@ -16,6 +18,8 @@ namespace lull::attach {
 namespace {
 
 constexpr std::chrono::milliseconds introduces_within{1'000};
+constexpr std::chrono::milliseconds rests_for{100};
+constexpr int max_lines = 20;
 constexpr int max_messages = 64;  // of one worker at a time
 
 /// Returns a file without a name that holds the text.
@@ -38,9 +42,11 @@ std::vector<std::string> attached_worker::jobs() const {
   return names;
 }
 
-share_server::share_server(std::string const& address, machine where, calls of_trainer)
+share_server::share_server(std::string const& address, machine where, std::shared_ptr<shared_bubbles> bubbles,
+                           calls of_trainer)
     : where_(std::move(where)),
       trainer_(std::move(of_trainer)),
+      bubbles_(std::move(bubbles)),
       socket_(socket_path(address, "runtime_options::share")),
       wakes_(process_descriptor::opened_by([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })) {
   if (!wakes_) throw system_error("eventfd");
@@ -71,22 +77,22 @@ std::optional<int> share_server::best_priority(time_point now) const {
 void share_server::give_turn(bool to_a_worker, time_point now) {
   std::lock_guard const lock{mutex_};
   std::uint32_t const before = bubbles_->on_turn();
-  client* next = nullptr;
+  bool const goes_on = now - turn_since_ < turn;
+  /// Higher priority first, then the one whose turn is not over, then the one that has waited longest.
+  auto const comes_first = [&](attached_worker const& one, attached_worker const& other) {
+    auto const key = [&](attached_worker const& of) {
+      return std::tuple{of.last.priority, goes_on && of.number == before, -of.had_turn.time_since_epoch().count()};
+    };
+    return key(one) > key(other);
+  };
+  attached_worker* next = nullptr;
   for (client& each : clients_) {
     if (!to_a_worker || !is_ready(each.is, now)) continue;
     if (each.is.number == before) each.is.had_turn = now;
-    bool const waits_longer = next != nullptr && each.is.last.priority == next->is.last.priority &&
-                              (each.is.number == before    ? now - turn_since_ < turn
-                               : next->is.number == before ? now - turn_since_ >= turn
-                                                           : each.is.had_turn < next->is.had_turn);
-    if (next == nullptr || each.is.last.priority > next->is.last.priority || waits_longer) next = &each;
+    if (next == nullptr || comes_first(each.is, *next)) next = &each.is;
   }
-  std::uint32_t const chosen = next != nullptr ? next->is.number : 0;
-  if (chosen == before) {
-    if (now - turn_since_ >= turn) turn_since_ = now;
-    return;
-  }
-  turn_since_ = now;
+  std::uint32_t const chosen = next != nullptr ? next->number : 0;
+  if (chosen != before || !goes_on) turn_since_ = now;
   bubbles_->give_turn(chosen);
 }
 
@@ -110,53 +116,78 @@ std::vector<attached_worker> share_server::workers() const {
 }
 
 void share_server::serve() {
-  for (;;) {
-    std::vector<pollfd> waits{{wakes_.get(), POLLIN, 0}, {socket_.get(), POLLIN, 0}};
-    bool any_new = false;
-    for (client const& each : clients_) {
-      waits.push_back({each.at.get(), POLLIN, 0});
-      waits.push_back({each.at.end_of_process(), POLLIN, 0});  // negative: poll passes over it
-      any_new = any_new || (each.is.number == 0 && !each.observes);
+  for (bool goes_on = true; goes_on;) {
+    try {
+      goes_on = serve_once();
+    } catch (std::exception const&) {  // no memory: what came is lost, and the next may be served
+      std::this_thread::sleep_for(rests_for);
     }
-    int const at_most = any_new ? static_cast<int>(introduces_within.count()) : -1;
-    if (::poll(waits.data(), waits.size(), at_most) < 0) continue;
-    if (waits[0].revents != 0) return;
-    auto const now = std::chrono::steady_clock::now();
-    bool anything = false;
-    {
-      std::lock_guard const lock{mutex_};
-      std::size_t at = 2;
-      for (client& each : clients_) {
-        bool const speaks = waits[at].revents != 0;
-        bool const has_ended = waits[at + 1].revents != 0;
-        at += 2;
-        anything = anything || speaks || has_ended;
-        bool const is_late = each.is.number == 0 && !each.observes && now - each.came >= introduces_within;
-        each.leaves = has_ended || (speaks && !hear(each, now)) || is_late;
-        if (each.leaves) say_gone(each);
-      }
-      std::erase_if(clients_, [](client const& each) { return each.leaves; });
-      if (waits[1].revents != 0) take_new(now);
-    }
-    answer_observers();
-    if (anything) trainer_.changed();
   }
+}
+
+/// Returns false when the server ends.
+bool share_server::serve_once() {
+  auto const begin = std::chrono::steady_clock::now();
+  bool const listens = begin >= listens_from_;
+  std::vector<pollfd> waits{{wakes_.get(), POLLIN, 0}, {listens ? socket_.get() : -1, POLLIN, 0}};
+  bool any_new = !listens;
+  for (client const& each : clients_) {
+    waits.push_back({each.at.get(), POLLIN, 0});
+    waits.push_back({each.at.end_of_process(), POLLIN, 0});  // negative: poll passes over it
+    any_new = any_new || (each.is.number == 0 && !each.observes);
+  }
+  int const at_most = any_new ? static_cast<int>(rests_for.count()) : -1;
+  if (::poll(waits.data(), waits.size(), at_most) < 0) return true;
+  if (waits[0].revents != 0) return false;
+  auto const now = std::chrono::steady_clock::now();
+  bool changed = false;
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    client& each = clients_[i];
+    bool const has_ended = waits[2 * i + 3].revents != 0;
+    if (waits[2 * i + 2].revents != 0) each.leaves = !hear(each, now, changed);
+    bool const is_late = each.is.number == 0 && !each.observes && now - each.came >= introduces_within;
+    each.leaves = each.leaves || has_ended || is_late;
+    if (!each.leaves || each.is.number == 0) continue;
+    say_gone(each);
+    changed = true;
+  }
+  std::vector<client> left;  // closed without the lock
+  {
+    std::lock_guard const lock{mutex_};
+    auto const gone =
+        std::stable_partition(clients_.begin(), clients_.end(), [](client const& c) { return !c.leaves; });
+    left.assign(std::make_move_iterator(gone), std::make_move_iterator(clients_.end()));
+    clients_.erase(gone, clients_.end());
+  }
+  left.clear();
+  if (waits[1].revents != 0) take_new(now);
+  answer_observers();
+  if (changed) trainer_.changed();
+  return true;
 }
 
 void share_server::take_new(time_point now) {
   std::optional<uid_t> refused;
   auto made = socket_.accept(refused);
-  if (refused) trainer_.log("refused to share bubbles with user " + std::to_string(*refused));
-  if (!made || clients_.size() >= 2 * max_workers) return;  // a closed connection tells the other end
+  if (refused) say("refused to share bubbles with user " + std::to_string(*refused), now);
+  if (!made) {
+    listens_from_ = now + rests_for;  // the connection may still wait: this process has no descriptor left
+    return;
+  }
+  if (clients_.size() >= 2 * max_workers) return;  // a closed connection tells the other end
+  std::lock_guard const lock{mutex_};
   clients_.push_back({.at = std::move(*made), .is = {}, .came = now});
 }
 
-bool share_server::hear(client& from, time_point now) {
+/// Hears without the lock: a message may hold descriptors, and the system may take long to close them. Returns false if
+/// the other end cannot stay.
+bool share_server::hear(client& from, time_point now, bool& changed) {
   for (int i = 0; i < max_messages; ++i) {
     if (from.observes) return hear_observer(from);
     if (from.is.number == 0) {
       if (!introduce(from, now)) return false;
       if (from.is.number == 0 && !from.observes) return true;
+      changed = true;
       continue;
     }
     report said;
@@ -166,18 +197,20 @@ bool share_server::hear(client& from, time_point now) {
       case connection::outcome::gone:
         return false;
       case connection::outcome::received:
-        from.is.last = said;
-        from.is.heard = now;
         break;
     }
+    std::lock_guard const lock{mutex_};
+    changed = changed || !said.wants_the_same(from.is.last);
+    from.is.last = said;
+    from.is.heard = now;
   }
   return true;
 }
 
-/// Returns false if the worker cannot stay.
+/// Returns false if the other end cannot stay.
 bool share_server::introduce(client& from, time_point now) {
   introduction said;
-  switch (from.at.receive(said)) {
+  switch (from.at.receive_greeted(said)) {
     case connection::outcome::nothing:
       return true;
     case connection::outcome::gone:
@@ -200,24 +233,35 @@ bool share_server::introduce(client& from, time_point now) {
     reply.what = answer::other_device;
   } else if (known >= reply.most) {
     reply.what = answer::full;
-  } else if (observes) {
-    from.observes = true;
-  } else {
+  } else if (!observes) {
     reply.worker = next_number_++;
-    from.is = {.number = reply.worker,
-               .process = from.at.other_end().process,
-               .name = said.name.text(),
-               .since = now,
-               .heard = now};
   }
-  bool const gets_page = reply.what == answer::welcome && !observes;
-  bool const sent = from.at.send(reply, gets_page ? bubbles_->descriptor_of() : -1);
+  bool const welcome = reply.what == answer::welcome;
+  bool const sent = from.at.send(reply, welcome && !observes ? bubbles_->descriptor_of() : -1);
   if (reply.what == answer::other_version)
-    trainer_.log("refused a worker of Lull " + said.from.version.text() + ": this is " LULL_VERSION);
-  if (reply.what != answer::welcome || !sent) return false;
+    say("refused a worker of Lull " + said.from.version.text() + ": this is " LULL_VERSION, now);
+  if (!welcome || !sent) return false;
+  std::lock_guard const lock{mutex_};
+  from.observes = observes;
   if (observes) return true;
-  trainer_.log("worker " + from.is.name + " (process " + std::to_string(from.is.process) + ") shares the bubbles");
+  from.is = {.number = reply.worker,
+             .process = from.at.other_end().process,
+             .name = said.name.text(),
+             .since = now,
+             .heard = now};
+  say("worker " + from.is.name + " (process " + std::to_string(from.is.process) + ") shares the bubbles", now);
   return true;
+}
+
+/// At most `max_lines` a second: a worker may come and go as often as it likes.
+void share_server::say(std::string const& line, time_point now) {
+  if (now - lines_since_ >= std::chrono::seconds{1}) {
+    if (lines_ > max_lines)
+      trainer_.log("dropped " + std::to_string(lines_ - max_lines) + " lines about workers that came and went");
+    lines_since_ = now;
+    lines_ = 0;
+  }
+  if (++lines_ <= max_lines) trainer_.log(line);
 }
 
 /// Returns false if the observer cannot stay.
@@ -247,9 +291,10 @@ void share_server::answer_observers() {
 }
 
 void share_server::say_gone(client const& whom) {
-  if (whom.is.number == 0) return;
+  say("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") has gone",
+      std::chrono::steady_clock::now());
+  std::lock_guard const lock{mutex_};
   if (bubbles_->on_turn() == whom.is.number) bubbles_->give_turn(0);
-  trainer_.log("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") has gone");
   if (gone_.size() == max_remembered) gone_.pop_front();
   gone_.push_back(whom.is);
   gone_.back().is_attached = false;

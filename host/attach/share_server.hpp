@@ -61,12 +61,11 @@ class share_server {
     std::function<std::string()> state;  // of the trainer, for observers
   };
   /// Throws as listening_socket.
-  share_server(std::string const& address, machine where, calls of_trainer);
+  share_server(std::string const& address, machine where, std::shared_ptr<shared_bubbles> bubbles, calls of_trainer);
   ~share_server();
   share_server(share_server const&) = delete;
   share_server& operator=(share_server const&) = delete;
 
-  std::shared_ptr<shared_bubbles> const& bubbles() const noexcept { return bubbles_; }
   /// Returns the highest priority among jobs of attached workers that are ready; nothing if there is none.
   std::optional<int> best_priority(time_point now) const;
   /// Gives the turn to one of the workers with the highest priority, or to none.
@@ -88,8 +87,10 @@ class share_server {
   };
 
   void serve();
+  bool serve_once();
   void take_new(time_point now);
-  bool hear(client& from, time_point now);
+  bool hear(client& from, time_point now, bool& changed);
+  void say(std::string const& line, time_point now);
   bool introduce(client& from, time_point now);
   bool hear_observer(client& from);
   void answer_observers();
@@ -98,10 +99,13 @@ class share_server {
 
   machine const where_;
   calls const trainer_;
-  std::shared_ptr<shared_bubbles> const bubbles_ = std::make_shared<shared_bubbles>();
+  std::shared_ptr<shared_bubbles> const bubbles_;
   listening_socket socket_;
   process_descriptor wakes_;  // readable when the server ends
-  mutable std::mutex mutex_;  // guards the next four; connections are the thread's
+  time_point listens_from_{};
+  time_point lines_since_{};
+  int lines_ = 0;
+  mutable std::mutex mutex_;  // guards the next four; only the thread changes them, and connections are the thread's
   std::vector<client> clients_;
   std::deque<attached_worker> gone_;
   std::uint32_t next_number_ = 1;

@@ -23,9 +23,10 @@ class held_descriptors {
   void lock() { guard_.lock(); }
   void unlock() { guard_.unlock(); }
   void add(int made) { all_.insert(made); }
-  void close(int descriptor) {
+  /// Returns whether it was there.
+  bool remove(int descriptor) {
     std::lock_guard const lock{guard_};
-    if (all_.erase(descriptor) != 0) ::close(descriptor);
+    return all_.erase(descriptor) != 0;
   }
 
  private:
@@ -45,19 +46,23 @@ class held_descriptors {
 
 }  // namespace
 
-void process_descriptor::begin_opening() { held_descriptors::of_process().lock(); }
+process_descriptor::no_fork::no_fork() { held_descriptors::of_process().lock(); }
 
-int process_descriptor::end_opening(int made) noexcept {
+process_descriptor::no_fork::~no_fork() {
   int const code = errno;
-  held_descriptors& all = held_descriptors::of_process();
-  if (made >= 0) all.add(made);
-  all.unlock();
+  held_descriptors::of_process().unlock();
   errno = code;
-  return made;
 }
 
+void process_descriptor::no_fork::keep(int descriptor) const {
+  int const code = errno;
+  if (descriptor >= 0) held_descriptors::of_process().add(descriptor);
+  errno = code;
+}
+
+/// Closed without the lock: the last close of a connection may wait for its other end.
 process_descriptor::~process_descriptor() {
-  if (of_ >= 0) held_descriptors::of_process().close(of_);
+  if (of_ >= 0 && held_descriptors::of_process().remove(of_)) ::close(of_);
 }
 
 }  // namespace lull

@@ -14,12 +14,15 @@ class process_descriptor {
   /// it.
   template <class Open>
   static process_descriptor opened_by(Open&& open) {
-    begin_opening();
-    return process_descriptor{end_opening(open())};
+    no_fork const meanwhile;
+    int const made = open();
+    meanwhile.keep(made);
+    return process_descriptor{made};
   }
   process_descriptor(process_descriptor&& other) noexcept : of_(std::exchange(other.of_, -1)) {}
   process_descriptor& operator=(process_descriptor&& other) noexcept {
-    std::swap(of_, other.of_);
+    process_descriptor taken{std::move(other)};
+    std::swap(of_, taken.of_);
     return *this;
   }
   /// Closes it, unless a fork has: another file may have its number by now.
@@ -29,9 +32,18 @@ class process_descriptor {
   explicit operator bool() const noexcept { return of_ >= 0; }
 
  private:
+  /// While it lives this process does not fork.
+  class no_fork {
+   public:
+    no_fork();
+    ~no_fork();
+    no_fork(no_fork const&) = delete;
+    no_fork& operator=(no_fork const&) = delete;
+    /// Has children close a descriptor, if it is one.
+    void keep(int descriptor) const;
+  };
+
   explicit process_descriptor(int of) noexcept : of_(of) {}
-  static void begin_opening();
-  static int end_opening(int made) noexcept;
 
   int of_ = -1;
 };

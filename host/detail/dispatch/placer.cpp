@@ -233,6 +233,8 @@ bool placer::starves_too_long(place& here) {
 /// Takes the job out; no block is inside, and what they did is complete.
 void placer::take_out(place& here) {
   job_pointer const job = std::move(here.job);
+  if (here.starves_since && steady::now() - *here.starves_since >= patience)
+    job->rests_until = steady::now() + patience;  // also where it makes way for another process
   clear(here);
   job_state next = given_up_ ? job_state::failed : job_state::queued;
   if (job->reached() == phase_state::finished) next = job_state::finished;

@@ -131,6 +131,7 @@ class placer {
   void put_in(place& here, job_pointer job, std::shared_ptr<job_seat> seat);
   bool stays(int index);
   bool starves_too_long(place& here);
+  bool rests_for_others(place const& here) const;
   void take_out(place& here);
   static void clear(place& here);
   bool move_slots(int index, bool fill);

@@ -74,9 +74,17 @@ bool placer::gives_way(int index) const {
 std::vector<std::string> placer::names_in_places() const {
   std::vector<std::string> found;
   for (place const& each : places_) {
-    if (each.at == place_state::filled && can_run(*each.job)) found.push_back(each.job->description().name);
+    if (each.at == place_state::filled && can_run(*each.job) && !rests_for_others(each))
+      found.push_back(each.job->description().name);
   }
   return found;
+}
+
+/// Returns whether other processes go before this job, because it lacks input: half of the time, so that new input is
+/// seen.
+bool placer::rests_for_others(place const& here) const {
+  if (!here.starves_since) return false;
+  return (std::chrono::steady_clock::now() - *here.starves_since) / patience % 2 == 1;
 }
 
 std::optional<int> placer::best_priority() const {
@@ -85,7 +93,7 @@ std::optional<int> placer::best_priority() const {
     best = std::max(best.value_or(job.description().priority), job.description().priority);
   };
   for (place const& each : places_) {
-    if (each.job != nullptr) add(*each.job);
+    if (each.job != nullptr && !rests_for_others(each)) add(*each.job);
   }
   if (job_pointer const next = best_waiting()) add(*next);
   return best;

@@ -199,7 +199,7 @@ std::uint32_t gate::on_turn() const noexcept { return shared_ != nullptr ? share
 /// Returns the same, if the site can be told to it.
 std::uint32_t gate::worker_at(site_state& at) const noexcept {
   std::uint32_t const worker = on_turn();
-  if (worker != 0 && !at.shared_index) at.shared_index = shared_->number_of(at.name);
+  if (worker != 0 && !std::exchange(at.asked_to_share, true)) at.shared_index = shared_->number_of(at.name);
   return at.shared_index ? worker : 0;
 }
 

@@ -239,6 +239,7 @@ class gate final : public bubble_source {
   bool follows() const noexcept { return line_.size() == 0 && shared_ == nullptr; }
   void end_bubble(stream_handle stream, closing how);
   void note_close(std::chrono::steady_clock::time_point left);
+  void begin_at(std::uint64_t bubble);
   static open_lease::stay stay_of(placed const& was);
   bool any_stands() const noexcept;
   std::optional<std::chrono::steady_clock::time_point> may_enter(placed const& of, opening_numbers now) const;

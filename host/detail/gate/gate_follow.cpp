@@ -7,18 +7,19 @@
 namespace lull::detail {
 
 bool gate::follow(attach::announced_bubble const& told, std::string_view where, bool may_work) {
+  {
+    std::lock_guard const edges{edges_};
+    std::lock_guard const lock{mutex_};
+    if (told.bubble <= bubbles_) return true;
+    if (open_) note_close(told.called);  // at the latest then
+    bool const misses_some = told.bubble != bubbles_ + 1;
+    if (bubbles_ - collected_ >= records || (misses_some && collected_ != bubbles_)) return false;
+    if (misses_some) begin_at(told.bubble);
+  }
+  // A late block may have added to the record of a bubble that was not followed.
+  if (known_from_ == told.bubble) ring_.fill_zero();
   std::lock_guard const edges{edges_};
   std::lock_guard const lock{mutex_};
-  if (told.bubble <= bubbles_) return true;
-  if (open_) note_close(told.called);  // at the latest then
-  bool const misses_some = told.bubble != bubbles_ + 1;
-  if (bubbles_ - collected_ >= records || (misses_some && collected_ != bubbles_)) return false;
-  if (misses_some) {
-    collected_ = decided_ = told.bubble - 1;
-    known_from_ = told.bubble;
-    last_ = {};
-    ahead_ = {};
-  }
   last_used_ = std::chrono::steady_clock::now();
   std::shared_ptr<site_state> const at = sites_.find(where);
   at->past.begin_bubble();
@@ -64,6 +65,14 @@ void gate::note_close(std::chrono::steady_clock::time_point left) {
   if (now.is_wanted()) now.where->inside.end_bubble(stay_of(now), max_lease_at_open(now.where->past.longest()));
 }
 
+/// Forgets all bubbles before this one. Call under the locks.
+void gate::begin_at(std::uint64_t bubble) {
+  bubbles_ = collected_ = decided_ = bubble - 1;
+  known_from_ = bubble;
+  last_ = {};
+  ahead_ = {};
+}
+
 void gate::follow_another(gate_words const& words) {
   ring_.fill_zero();
   std::lock_guard const edges{edges_};
@@ -71,14 +80,12 @@ void gate::follow_another(gate_words const& words) {
   use(words);
   for (armed_worker& each : armed_) each.params.gate = ref_;
   value_ = 0;
-  bubbles_ = collected_ = decided_ = copied_from_ = copied_past_ = 0;
-  known_from_ = 1;
+  begin_at(1);
+  copied_from_ = copied_past_ = 0;
   let_go_ = 0;
   open_ = false;
   opening_told_ = 0;
   placed_ = {};
-  last_ = {};
-  ahead_ = {};
   sites_.clear();
   stream_id_.store(0, std::memory_order_release);
 }

@@ -16,7 +16,7 @@ std::uint64_t closed_ns(bubble_record const& record) { return record.not_saw_ns 
 
 /// Returns a bubble's length as its workers saw it: from the opening to the first sight of the close.
 std::optional<std::chrono::nanoseconds> seen(bubble_record const& record) {
-  if (record.not_saw_ns == 0 || closed_ns(record) < record.opened_ns) return std::nullopt;
+  if (record.opened_ns == 0 || record.not_saw_ns == 0 || closed_ns(record) < record.opened_ns) return std::nullopt;
   return std::chrono::nanoseconds{closed_ns(record) - record.opened_ns};
 }
 
@@ -146,7 +146,7 @@ std::optional<std::chrono::nanoseconds> gate::waited(placed const& was, std::uin
 /// Returns what is known of a length that is not: workers that left before the close were there for a part of it, which
 /// tells something only if that part is worth it. 0: nothing is known.
 std::chrono::nanoseconds gate::shortest_possible(placed const& was, bubble_record const& record) {
-  if (record.blocks == 0) return std::chrono::nanoseconds{0};
+  if (record.blocks == 0 || record.opened_ns == 0) return std::chrono::nanoseconds{0};
   std::chrono::nanoseconds const part =
       record.lease_blocks != 0 ? was.lease : std::chrono::nanoseconds{record.last_out_ns - record.opened_ns};
   return part >= was.where->past.shortest_worth_it() ? part : std::chrono::nanoseconds{0};

@@ -27,8 +27,8 @@ struct site_state {
   forecast opens;  // of a stream's bubbles; a replay is not forecast
   hold_ups held_up;
   open_lease inside;
-  /// Its number for other processes; nothing until it is asked for.
-  std::optional<std::uint32_t> shared_index{};
+  std::optional<std::uint32_t> shared_index{};  // its number for other processes; nothing: it has none …
+  bool asked_to_share = false;                  // … or nobody has asked for one
 };
 
 /// Sites by name. Not thread-safe.

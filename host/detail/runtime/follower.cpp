@@ -19,11 +19,16 @@ using namespace std::chrono_literals;
 follower::follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log)
     : path_(attach::socket_path(address, "runtime_options::attach")), who_(std::move(who)), log_(std::move(log)) {
   attach::become_expendable();
-  auto const give_up = std::chrono::steady_clock::now() + attaches_within;
-  while ((trainer_ = attach::attachment::to(path_, who_)) == nullptr) {
-    if (std::chrono::steady_clock::now() >= give_up)
-      throw limit_error{"no trainer shares its bubbles at " + path_ + ": start it with share=unix:" + path_ +
-                        ", as the same user"};
+  for (auto const give_up = std::chrono::steady_clock::now() + attaches_within;;) {
+    std::string why_not =
+        "no trainer shares its bubbles at " + path_ + ": start it with share=unix:" + path_ + ", as the same user";
+    try {
+      trainer_ = attach::attachment::to(path_, who_);
+    } catch (limit_error const& why) {  // which may pass
+      why_not = why.what();
+    }
+    if (trainer_ != nullptr) break;
+    if (std::chrono::steady_clock::now() >= give_up) throw limit_error{why_not};
     std::this_thread::sleep_for(20ms);
   }
   log_("works in the bubbles of process " + std::to_string(trainer_->trainer()) + ", which shares them at " + path_);
@@ -37,10 +42,10 @@ gate_words follower::words(std::uint32_t gate) const noexcept {
 
 follower::time_point follower::tick(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs,
                                     std::function<bool()> const& no_worker_comes, time_point now) {
-  if (!is_lost_ && trainer_->is_over()) lose(jobs);
+  if (!is_lost_ && trainer_->is_over()) lose(gates, jobs, now);
   if (is_lost_) {
     bool const left = jobs.places().places_empty() && !jobs.bubbles().copies() && no_worker_comes();
-    if (!left) return now + look;
+    if (!left || now < lost_at_ + collects_for) return now + look;
     if (now < next_try_ || !attach_again(gates, jobs, now)) return next_try_;
   }
   for (std::uint32_t g = 0; g < gates.size(); ++g) {
@@ -52,16 +57,25 @@ follower::time_point follower::tick(std::vector<std::unique_ptr<gate>>& gates, d
 }
 
 /// The jobs leave their places, and with them their blocks the machine, even if the last gate stays open for ever.
-void follower::lose(dispatcher& jobs) {
+void follower::lose(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now) {
   is_lost_ = true;
+  lost_at_ = now;
   jobs.places().be_quiet();
+  for (std::uint32_t g = 0; g < gates.size(); ++g) gates[g]->follow_close(next_[g] - 1, now);  // it is collected, too
   log_("the trainer at " + path_ + " has ended: jobs go on with the next one there");
 }
 
 bool follower::attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now) {
   next_try_ = now + try_every;
-  std::shared_ptr<attach::attachment> next = attach::attachment::to(path_, who_);
+  std::shared_ptr<attach::attachment> next;
+  try {
+    next = attach::attachment::to(path_, who_);
+  } catch (limit_error const& why) {  // it is busy, or has no room: that may pass
+    if (!std::exchange(has_said_why_not_, true)) log_(why.what());
+    next_try_ = now + try_again_every;
+  }
   if (next == nullptr) return false;
+  has_said_why_not_ = false;
   trainer_ = std::move(next);
   for (std::uint32_t g = 0; g < gates.size(); ++g) gates[g]->follow_another(words(g));
   next_ = {};
@@ -85,6 +99,8 @@ bool follower::follow(std::uint32_t index, gate& at) {
   for (; next <= latest; ++next) {
     auto const told = attach::read(from, next);
     if (!told) continue;
+    if (auto const before = attach::read(from, next - 1); before && before->left)
+      at.follow_close(next - 1, *before->left);
     if (!at.follow(*told, attach::site_name(page, told->site), told->worker == trainer_->number())) break;
     any = true;
   }

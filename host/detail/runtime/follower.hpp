@@ -36,10 +36,13 @@ class follower {
 
  private:
   static constexpr std::chrono::milliseconds try_every{20};
+  static constexpr std::chrono::milliseconds try_again_every{1'000};  // where the trainer is busy
+  /// How long what was done in the last bubbles is collected when the trainer has ended.
+  static constexpr std::chrono::milliseconds collects_for{20};
   static constexpr std::chrono::milliseconds look_when_quiet{5};
   static constexpr std::chrono::microseconds look{100};  // while the trainer opens bubbles
 
-  void lose(dispatcher& jobs);
+  void lose(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now);
   bool attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now);
   bool follow(std::uint32_t index, gate& at);
   void report(dispatcher& jobs, time_point now);
@@ -49,6 +52,8 @@ class follower {
   std::function<void(std::string)> const log_;
   std::shared_ptr<attach::attachment> trainer_;  // the last one, until there is another
   bool is_lost_ = false;
+  bool has_said_why_not_ = false;  // there is no next one
+  time_point lost_at_{};
   time_point next_try_{};
   time_point last_told_{};
   std::array<std::uint64_t, attach::max_gates> next_{};  // the first bubble that was not followed; 0: none was

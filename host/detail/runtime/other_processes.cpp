@@ -47,9 +47,13 @@ void runtime_state::let_observers_ask(bool may) {
 std::chrono::steady_clock::time_point runtime_state::with_other_processes() {
   auto const now = std::chrono::steady_clock::now();
   placer& places = dispatcher_->places();
-  if (sharing_) sharing_->tick(places, now);
-  auto const kinds = sharing_ ? sharing_->kinds() : std::nullopt;
-  steps_.collect(kinds.value_or(places.kinds_in_places()), kinds ? sharing_->may_halve() : places.may_halve());
+  if (sharing_ && mode_ != runtime_mode::on) sharing_->end();  // the gates may stay open: workers must leave
+  if (sharing_) sharing_->tick(places, pauses_ != 0, now);
+  if (auto const others = sharing_ ? sharing_->others() : std::nullopt) {
+    steps_.collect(others->kinds, others->may_halve);
+  } else {
+    steps_.collect(places.kinds_in_places(), places.may_halve());
+  }
   if (!follower_ || mode_ != runtime_mode::on) return std::chrono::steady_clock::time_point::max();
   return follower_->tick(
       gates_, *dispatcher_, [this] { return no_worker_comes(); }, now);

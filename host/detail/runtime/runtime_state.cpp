@@ -92,6 +92,7 @@ runtime_state::~runtime_state() {
   dispatcher_->cancel_all();
   wake_->notify();
   thread_.join();
+  if (sharing_) sharing_->end();
   std::optional<device_guard> here;
   try {
     here.emplace(*executor_);
@@ -165,6 +166,10 @@ open_result runtime_state::open(stream_handle stream, site where) noexcept {
 
 void runtime_state::close(bubble_id id, stream_handle stream) noexcept {
   if (id.bubble == 0 || in_child()) return;
+  if (follower_ != nullptr) {  // its gates are another's
+    pass_over(counted::unmatched);
+    return;
+  }
   guarded([&] {
     device_guard const here{*executor_};
     if (id.gate >= gates_.size()) {
@@ -190,7 +195,7 @@ void runtime_state::step(stream_handle stream, std::optional<std::uint64_t> numb
 }
 
 bool runtime_state::ready(stream_handle stream) {
-  if (in_child()) return false;
+  if (in_child() || follower_ != nullptr) return false;
   device_guard const here{*executor_};
   stream_found const found = executor_->look_at(stream, here.from());
   gate const* const gate = found.is != stream_found::foreign ? find_gate(found.id) : nullptr;
@@ -216,6 +221,7 @@ bool runtime_state::no_worker_comes() const {
 bool runtime_state::pause_all(std::chrono::nanoseconds at_most) {
   if (in_child()) return false;
   device_guard const here{*executor_};
+  ++pauses_;
   dispatcher_->places().be_quiet();
   wake_->notify();
   try {
@@ -226,6 +232,17 @@ bool runtime_state::pause_all(std::chrono::nanoseconds at_most) {
   }
   resume_all();
   return false;
+}
+
+/// One too many resumes nothing: Lull itself may keep the places empty.
+void runtime_state::resume_all() noexcept {
+  if (in_child()) return;
+  int before = pauses_.load();
+  while (before > 0 && !pauses_.compare_exchange_weak(before, before - 1)) {
+  }
+  if (before == 0) return;
+  dispatcher_->places().release();
+  wake_->notify();
 }
 
 std::uint64_t runtime_state::keep_reserve(std::chrono::nanoseconds at_most) {

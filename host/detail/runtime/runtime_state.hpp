@@ -49,11 +49,7 @@ class runtime_state {
   runtime_counts counts() const;
 
   bool pause_all(std::chrono::nanoseconds at_most);
-  void resume_all() noexcept {
-    if (in_child()) return;
-    dispatcher_->places().release();
-    wake_->notify();
-  }
+  void resume_all() noexcept;
   std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
     return in_child() ? 0 : dispatcher_->give_back(bytes, at_most);
   }
@@ -169,6 +165,7 @@ class runtime_state {
   std::unique_ptr<launcher> launcher_;
   std::unique_ptr<dispatcher> dispatcher_;
   std::mutex taking_;                                // held while a free gate is taken
+  std::atomic<int> pauses_{0};                       // by the program
   std::chrono::steady_clock::time_point give_up_{};  // written before `ending_`
   std::atomic<bool> ending_{false};
   std::thread thread_;  // last: it uses all of the above

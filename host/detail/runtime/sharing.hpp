@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,8 +18,8 @@
 namespace lull::detail {
 
 /// The bubbles that a trainer's runtime shares with workers of other processes, and whose turn it is in them: that of
-/// the runtime's own jobs, unless all of these have a lower priority than a worker's. One thread calls `tick`, `kinds`
-/// and `may_halve`; any thread may call the rest.
+/// the runtime's own jobs, unless all of these have a lower priority than a worker's. One thread calls `tick` and
+/// `others`; any thread may call the rest.
 class sharing {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -26,15 +28,24 @@ class sharing {
   sharing(std::string const& address, executor const& machine, attach::share_server::calls of_trainer);
 
   gate_words words(std::uint32_t gate);
-  void tick(placer& own, time_point now);
-  /// Returns the kinds of the jobs of the worker whose turn it is; nothing if it is the runtime's own turn.
-  std::optional<placed_kinds> kinds() const;
-  /// Returns whether those can be launched with half of their blocks.
-  bool may_halve() const;
+  /// `paused`: by the program, which lets no side work run.
+  void tick(placer& own, bool paused, time_point now);
+  /// What the worker brings whose turn it is.
+  struct on_turn {
+    placed_kinds kinds{};    // of its jobs
+    bool may_halve = false;  // each of these can be launched with half of its blocks
+  };
+  /// Returns nothing if it is the runtime's own turn.
+  std::optional<on_turn> others() const;
   std::vector<worker_summary> workers() const;
+  /// Workers see from now on that the trainer has ended. Call it from the thread that calls `tick`, or after that.
+  void end() noexcept;
 
  private:
-  attach::share_server server_;
+  std::shared_ptr<attach::shared_bubbles> const bubbles_;
+  mutable std::mutex mutex_;                      // guards the next two
+  std::unique_ptr<attach::share_server> server_;  // null: it has ended
+  std::vector<attach::attached_worker> last_;     // that it had then
   bool own_are_quiet_ = false;
 };
 

@@ -222,6 +222,21 @@ TEST_F(two_gates, short_bubbles_are_passed_over_by_the_trainers_own_measure) {
   }
 }
 
+TEST_F(two_gates, a_bubble_whose_opening_was_not_seen_has_no_length) {
+  bubble();
+  EXPECT_TRUE(follow(1));
+  gate_ref const at = to_.ref();
+  bubble_record& late = at.records[1 & at.record_mask];  // its blocks came when the next one was open
+  late.not_saw_ns = ~std::uint64_t{1'000'000'000'000};
+  late.last_out_ns = 1'000'000'001'000;
+  late.blocks = 1;
+  reports_.clear();
+  collect_both();
+  EXPECT_EQ(to_.longest(), 0ns);
+  for (bubble_report const& each : reports_) EXPECT_LT(each.length, 10s);
+  EXPECT_EQ(time_at_work(reports_.back().record()), 0ns);
+}
+
 TEST_F(two_gates, without_a_turn_the_trainer_enqueues_nothing) {
   told_->give_turn(0);
   EXPECT_EQ(open().what, counted::no_job);
