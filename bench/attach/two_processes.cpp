@@ -6,6 +6,7 @@
 #include <benchmark/benchmark.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ class other_process {
  public:
   other_process(char const* role, std::string const& address) : process_(::fork()) {
     if (process_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::execl("/proc/self/exe", "two_processes", role, address.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }
@@ -180,18 +182,24 @@ void calls(benchmark::State& state, std::string_view side_work) {
     stream.synchronize();
   }
   state.counters["opened"] = static_cast<double>(opened) / static_cast<double>(state.iterations());
-  if (any) own.cancel();
+  if (side_work == "own") own.cancel();
 }
 
 void register_all() {
   using benchmark::RegisterBenchmark;
   RegisterBenchmark("two_processes/what:attach", attach)
-      ->UseManualTime()->Iterations(50)->Unit(benchmark::kMillisecond);
+      ->UseManualTime()
+      ->Iterations(50)
+      ->Unit(benchmark::kMillisecond);
   RegisterBenchmark("two_processes/what:notice", notice)
-      ->UseManualTime()->Iterations(50)->Unit(benchmark::kMillisecond);
+      ->UseManualTime()
+      ->Iterations(50)
+      ->Unit(benchmark::kMillisecond);
   for (char const* const side : {"none", "shared", "own", "attached"})
     RegisterBenchmark(("two_processes/what:calls/side:" + std::string{side}).c_str(), calls, std::string_view{side})
-        ->UseManualTime()->Iterations(5'000)->Unit(benchmark::kMicrosecond);
+        ->UseManualTime()
+        ->Iterations(5'000)
+        ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ TEXTS = {name: RATING_TEXTS if task.inputs is RATINGS else GRAPH_TEXTS for name,
 GRAPH_SETUP = [f"graph_setup/task:{name}/text:{text}/cores:1/" for name, texts in TEXTS.items() for text in texts]
 GRAPH_SETUP += [f"graph_setup/task:{name}/text:{texts[0]}/cores:0/" for name, texts in TEXTS.items()]
 GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in (*GRAPH_TEXTS, "read_ratings")]
+ATTACH = [f"two_processes/what:{what}/" for what in ("attach", "notice")]
+ATTACH += [f"two_processes/what:calls/side:{side}/" for side in ("none", "shared", "own", "attached")]
 
 OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
@@ -55,11 +57,13 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
         GRAPH_SETUP,
         "How fast a graph task is ready from 100 MB of text.",
     ),
+    "attach": ("as named", 30, ATTACH, "A trainer and a worker in two processes, on CPU threads."),
 }
 
 
 def of_benches(name, unit, seconds, names, text):
-    limit, needs = (240, "an idle machine") if names is GRAPH_SETUP else (120, "1 gpu")
+    limit = 240 if names is GRAPH_SETUP else 120
+    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH) else "1 gpu"
 
     def measure(build):
         return benches(build, names, limit)
