@@ -193,8 +193,12 @@ TEST_F(two_gates, a_close_that_was_not_seen_is_noted_with_the_next_bubble) {
   close(first);
   bubble();
   EXPECT_TRUE(follow(2));
-  collect_both();
-  EXPECT_EQ(to_.outstanding(), 0U);
+  trainer_.synchronize();
+  collect(from_, reports_, trains_);
+  std::deque<bubble_report> of_worker;
+  collect(to_, of_worker, machine_);
+  ASSERT_EQ(of_worker.size(), 2U);
+  for (bubble_report const& each : of_worker) EXPECT_TRUE(each.host_ahead) << "it counts as never closed";
 }
 
 TEST_F(two_gates, the_trainer_measures_some_bubbles_by_its_edges) {
