@@ -18,7 +18,6 @@
 #include <lull/host/runtime.hpp>
 #include <lull/host/threads/stream.hpp>
 #include <lull/tests/support/cursor_state.hpp>
-#include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/log_lines.hpp>
 #include <lull/tests/support/test_folder.hpp>
@@ -103,7 +102,11 @@ inline pid_t process_of(std::function<int()> const& work) {
 inline probe_arrays slow_arrays() { return probe_arrays{{3'000, 5, 2'000}}; }
 inline probe_task slow_task(probe_arrays& arrays) {
   probe_task slow = arrays.task();
-  slow.polls = is_sanitized ? 100 : 5'000;  // a look takes so much longer there
+#if defined(__SANITIZE_THREAD__)
+  slow.polls = 100;  // a look takes so much longer there
+#else
+  slow.polls = 5'000;
+#endif
   return slow;
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <lull/tests/host/attach/attached_process.hpp>
+#include <lull/tests/support/effort.hpp>
 
 namespace lull {
 namespace {
