@@ -108,6 +108,17 @@ std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const&
 
 void say(std::string_view line) { std::cerr << "lull: " << line << '\n'; }
 
+std::vector<side_task_asked> side_tasks_of(saving const& asked, std::span<job_spec const> tasks, executor& executor) {
+  auto owners = prepared_owners(tasks, executor);
+  std::vector<side_task_asked> made;
+  for (std::size_t t = 0; t < owners.size(); ++t) {
+    auto saves = checkpoints_of(asked, tasks[t], *owners[t], executor);
+    made.push_back({tasks[t].name, {}, tasks[t].priority, std::move(saves)});
+    made.back().owners.push_back(std::move(owners[t]));
+  }
+  return made;
+}
+
 runtime_options options_for(std::vector<job_spec> const& tasks, executor_options executor) {
   runtime_options made{.executor = executor, .log = say};
   for (job_spec const& each : tasks) made.tasks.push_back(entry_of(each.request).type(each.request.values));

@@ -10,6 +10,7 @@
 
 #include <lull/apps/lull/commands.hpp>
 #include <lull/apps/lull/report/report.hpp>
+#include <lull/host/measure/side_jobs.hpp>
 #include <lull/host/runtime.hpp>
 #include <lull/host/solo/checkpoints.hpp>
 #include <lull/host/task/owner.hpp>
@@ -43,6 +44,9 @@ std::vector<std::unique_ptr<task_owner>> prepared_owners(std::span<job_spec cons
 /// there to resume from. Errors: usage_error.
 std::unique_ptr<checkpoints> checkpoints_of(saving const& asked, job_spec const& task, task_owner& owner,
                                             executor& executor);
+
+/// The tasks' owners, prepared, with what saves them: what side jobs are made of. Errors: as of these two.
+std::vector<side_task_asked> side_tasks_of(saving const& asked, std::span<job_spec const> tasks, executor& executor);
 
 /// A runtime on such a machine that knows the tasks' types, and says on standard error what it logs.
 runtime_options options_for(std::vector<job_spec> const& tasks, executor_options executor);

@@ -71,13 +71,7 @@ class shared_treatment final : public side_treatment {
 class bubble_treatment final : public side_treatment {
  public:
   explicit bubble_treatment(harvest_setting const& in) : in_(in) {
-    auto owners = prepared_owners(in_.plan.tasks, executor_of(in_.side));
-    for (std::size_t t = 0; t < owners.size(); ++t) {
-      job_spec const& each = in_.plan.tasks[t];
-      auto saves = checkpoints_of(in_.asked.checkpoint, each, *owners[t], executor_of(in_.side));
-      tasks_.push_back({each.name, {}, each.priority, std::move(saves)});
-      tasks_.back().owners.push_back(std::move(owners[t]));
-    }
+    tasks_ = side_tasks_of(in_.asked.checkpoint, in_.plan.tasks, executor_of(in_.side));
     if (in_.plan.kind == executor_kind::cuda) clocks_.emplace(executor_of(in_.side).place().pci_bus_id);
     for (side_task_asked& each : tasks_) measure_speed(*each.owners.front());
   }

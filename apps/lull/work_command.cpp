@@ -19,22 +19,6 @@
 #include <lull/host/measure/side_jobs.hpp>
 
 namespace lull {
-namespace {
-
-std::vector<side_task_asked> prepare(work_settings const& asked, std::vector<job_spec> const& tasks, runtime& side) {
-  auto owners = prepared_owners(tasks, executor_of(side));
-  std::vector<side_task_asked> made;
-  for (std::size_t t = 0; t < owners.size(); ++t) {
-    job_spec const& each = tasks[t];
-    auto saves = checkpoints_of(asked.checkpoint, each, *owners[t], executor_of(side));
-    made.push_back({each.name, {}, each.priority, std::move(saves)});
-    made.back().owners.push_back(std::move(owners[t]));
-  }
-  return made;
-}
-
-}  // namespace
-
 exit_code work_command(work_settings const& asked, stop_request const& stop, std::ostream& out) {
   if (asked.cpus) use_cpus_only(*asked.cpus);
   if (asked.host_memory) limit_host_memory(*asked.host_memory);
@@ -55,7 +39,8 @@ exit_code work_command(work_settings const& asked, stop_request const& stop, std
   if (side.mode() != runtime_mode::on)
     throw usage_error{"nothing is harvested: " + (side.why_off().empty() ? "LULL=observe" : side.why_off())};
 
-  side_jobs jobs{side, prepare(asked, tasks, side), asked.verify ? results_kept::all : results_kept::none, say};
+  side_jobs jobs{side, side_tasks_of(asked.checkpoint, tasks, executor_of(side)),
+                 asked.verify ? results_kept::all : results_kept::none, say};
   auto const begin = std::chrono::steady_clock::now();
   {
     std::vector<progress::part> parts;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/attach/handshake.hpp>
 
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
-
-#include <poll.h>
 
 #include <lull/host/error.hpp>
 #include <lull/host/executor.hpp>
@@ -17,16 +13,6 @@ namespace lull::attach {
 namespace {
 
 constexpr std::chrono::seconds answers_within{1};
-
-bool is_readable(connection const& at, std::chrono::steady_clock::time_point until) {
-  for (;;) {
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    pollfd waits{at.get(), POLLIN, 0};
-    int const found = ::poll(&waits, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (found > 0) return true;
-    if (left.count() <= 0 || (found < 0 && errno != EINTR)) return false;
-  }
-}
 
 std::string machine_text(std::uint32_t kind, std::string const& device) {
   return kind == static_cast<std::uint32_t>(executor_kind::cuda) ? "CUDA device " + device : "CPU threads";
@@ -58,7 +44,7 @@ std::optional<welcomed> introduce_to(std::string const& path, introduction said)
   if (!trainer) return std::nullopt;
   said.from.version = short_text<52>{LULL_VERSION};
   if (!trainer->send(said)) return std::nullopt;
-  if (!is_readable(*trainer, std::chrono::steady_clock::now() + answers_within))
+  if (!trainer->is_readable_by(std::chrono::steady_clock::now() + answers_within))
     throw limit_error{"the trainer at " + path + " has not answered within a second: it may be stopped"};
   answer reply;
   process_descriptor page;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/attach/local_socket.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -125,6 +127,16 @@ bool connection::send_bytes(void const* from, std::size_t bytes, int with) noexc
     std::memcpy(CMSG_DATA(rights), &with, sizeof with);
   }
   return ::sendmsg(socket_.get(), &what, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes);
+}
+
+bool connection::is_readable_by(std::chrono::steady_clock::time_point until) const noexcept {
+  for (;;) {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd waits{socket_.get(), POLLIN, 0};
+    int const found = ::poll(&waits, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (found > 0) return true;
+    if (left.count() <= 0 || (found < 0 && errno != EINTR)) return false;
+  }
 }
 
 connection::outcome connection::receive_bytes(void* into, std::size_t bytes, std::size_t& got,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,6 +42,8 @@ class connection {
   bool send(T const& what, int with = -1) noexcept {
     return send_bytes(&what, sizeof what, with);
   }
+  /// Waits for a message, or for the other end's end; returns false if the time is over first.
+  bool is_readable_by(std::chrono::steady_clock::time_point until) const noexcept;
   enum class outcome { received, nothing, gone };
   /// Receives a message if there is one. `gone`: the other end is, or what it sent is no such message.
   template <message T>

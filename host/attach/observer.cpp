@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <lull/host/attach/handshake.hpp>
@@ -37,16 +36,13 @@ std::unique_ptr<observer> observer::of(std::string const& path) {
 std::string observer::state(std::chrono::milliseconds at_most) {
   if (!trainer_.send(question{++asked_})) return {};
   auto const deadline = std::chrono::steady_clock::now() + at_most;
-  for (;;) {
-    auto const now = std::chrono::steady_clock::now();
-    auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now);
-    pollfd waits{trainer_.get(), POLLIN, 0};
-    if (left.count() <= 0 || ::poll(&waits, 1, static_cast<int>(left.count())) <= 0) return {};
+  while (trainer_.is_readable_by(deadline)) {
     state_told told;
     process_descriptor file;
-    if (trainer_.receive(told, &file) != connection::outcome::received) return {};
+    if (trainer_.receive(told, &file) != connection::outcome::received) break;
     if (told.number == asked_) return file ? content_of(file, told.bytes) : std::string{};
   }
+  return {};
 }
 
 }  // namespace lull::attach

@@ -183,41 +183,37 @@ void share_server::take_new(time_point now) {
 /// the other end cannot stay.
 bool share_server::hear(client& from, time_point now, bool& changed) {
   for (int i = 0; i < max_messages; ++i) {
-    if (from.observes) return hear_observer(from);
-    if (from.is.number == 0) {
-      if (!introduce(from, now)) return false;
-      if (from.is.number == 0 && !from.observes) return true;
-      changed = true;
-      continue;
-    }
-    report said;
-    switch (from.at.receive(said)) {
-      case connection::outcome::nothing:
-        return true;
-      case connection::outcome::gone:
-        return false;
-      case connection::outcome::received:
-        break;
-    }
-    std::lock_guard const lock{mutex_};
-    changed = changed || !said.wants_the_same(from.is.last);
-    from.is.last = said;
-    from.is.heard = now;
+    auto const got = from.observes         ? hear_observer(from)
+                     : from.is.number == 0 ? introduce(from, now, changed)
+                                           : hear_worker(from, now, changed);
+    if (got != connection::outcome::received) return got == connection::outcome::nothing;
   }
   return true;
 }
 
-/// Returns false if the other end cannot stay.
-bool share_server::introduce(client& from, time_point now) {
+connection::outcome share_server::hear_worker(client& from, time_point now, bool& changed) {
+  report said;
+  auto const got = from.at.receive(said);
+  if (got != connection::outcome::received) return got;
+  std::lock_guard const lock{mutex_};
+  changed = changed || !said.wants_the_same(from.is.last);
+  from.is.last = said;
+  from.is.heard = now;
+  return got;
+}
+
+connection::outcome share_server::hear_observer(client& from) {
+  question asked;
+  auto const got = from.at.receive(asked);
+  if (got == connection::outcome::received) from.asked = asked.number;
+  return got;
+}
+
+/// Returns `gone` for a process that is refused, too.
+connection::outcome share_server::introduce(client& from, time_point now, bool& changed) {
   introduction said;
-  switch (from.at.receive_greeted(said)) {
-    case connection::outcome::nothing:
-      return true;
-    case connection::outcome::gone:
-      return false;
-    case connection::outcome::received:
-      break;
-  }
+  auto const got = from.at.receive_greeted(said);
+  if (got != connection::outcome::received) return got;
   bool const observes = said.as == introduction::observer;
   auto const known = static_cast<std::size_t>(std::count_if(clients_.begin(), clients_.end(), [&](client const& each) {
     return observes ? each.observes : each.is.number != 0;
@@ -240,17 +236,14 @@ bool share_server::introduce(client& from, time_point now) {
   bool const sent = from.at.send(reply, welcome && !observes ? bubbles_->descriptor_of() : -1);
   if (reply.what == answer::other_version)
     say("refused a worker of Lull " + said.from.version.text() + ": this is " LULL_VERSION, now);
-  if (!welcome || !sent) return false;
+  if (!welcome || !sent) return connection::outcome::gone;
   std::lock_guard const lock{mutex_};
   from.observes = observes;
-  if (observes) return true;
-  from.is = {.number = reply.worker,
-             .process = from.at.other_end().process,
-             .name = said.name.text(),
-             .since = now,
-             .heard = now};
+  if (observes) return got;
+  from.is = {.number = reply.worker, .process = from.at.other_end().process, .name = said.name.text(), .heard = now};
   say("worker " + from.is.name + " (process " + std::to_string(from.is.process) + ") shares the bubbles", now);
-  return true;
+  changed = true;
+  return got;
 }
 
 /// At most `max_lines` a second: a worker may come and go as often as it likes.
@@ -262,21 +255,6 @@ void share_server::say(std::string const& line, time_point now) {
     lines_ = 0;
   }
   if (++lines_ <= max_lines) trainer_.log(line);
-}
-
-/// Returns false if the observer cannot stay.
-bool share_server::hear_observer(client& from) {
-  question asked;
-  switch (from.at.receive(asked)) {
-    case connection::outcome::nothing:
-      return true;
-    case connection::outcome::gone:
-      return false;
-    case connection::outcome::received:
-      from.asked = asked.number;
-      return true;
-  }
-  return false;
 }
 
 /// Without the lock, because the state has the workers in it.

@@ -28,7 +28,6 @@ struct attached_worker {
   std::uint32_t number = 0;  // in announcements
   pid_t process = 0;         // 0: in another container
   std::string name;
-  time_point since{};
   report last{};          // what it said last …
   time_point heard{};     // … and when
   time_point had_turn{};  // the last time
@@ -90,9 +89,10 @@ class share_server {
   bool serve_once();
   void take_new(time_point now);
   bool hear(client& from, time_point now, bool& changed);
+  connection::outcome introduce(client& from, time_point now, bool& changed);
+  connection::outcome hear_worker(client& from, time_point now, bool& changed);
+  static connection::outcome hear_observer(client& from);
   void say(std::string const& line, time_point now);
-  bool introduce(client& from, time_point now);
-  bool hear_observer(client& from);
   void answer_observers();
   void say_gone(client const& whom);
   static bool is_ready(attached_worker const& worker, time_point now);

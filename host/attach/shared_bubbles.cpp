@@ -27,7 +27,7 @@ std::optional<std::uint32_t> shared_bubbles::number_of(std::string_view site) no
   return known;
 }
 
-void shared_bubbles::tell(std::uint32_t gate, opening const& what) noexcept {
+void shared_bubbles::tell(std::uint32_t gate, announced_bubble const& what) noexcept {
   shared_gate& here = page().gates[gate];
   announcement& to = here.of(what.bubble);
   to.version.store(2 * what.bubble, std::memory_order_relaxed);

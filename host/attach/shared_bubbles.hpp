@@ -29,16 +29,8 @@ class shared_bubbles {
   std::uint32_t on_turn() const noexcept { return turn_.load(std::memory_order_relaxed); }
   void give_turn(std::uint32_t worker) noexcept { turn_.store(worker, std::memory_order_relaxed); }
 
-  struct opening {
-    std::uint64_t bubble = 0;
-    std::uint32_t value = 0;
-    std::uint32_t site = 0;
-    std::uint32_t worker = 0;
-    bool halved = false;
-    time_point called{};
-  };
-  /// Tells that the bubble's opening edge is enqueued.
-  void tell(std::uint32_t gate, opening const& what) noexcept;
+  /// Tells that the bubble's opening edge is enqueued; its host is inside.
+  void tell(std::uint32_t gate, announced_bubble const& what) noexcept;
   /// Tells that its closing edge is enqueued, for which the host came at `left`.
   void tell_close(std::uint32_t gate, std::uint64_t bubble, time_point left) noexcept;
 

@@ -189,7 +189,8 @@ open_result gate::open(stream_handle stream, std::uint64_t stream_id, site where
                            .site = *at->shared_index,
                            .worker = anothers,
                            .halved = halved,
-                           .called = now.opened});
+                           .called = now.opened,
+                           .left = {}});
   return {{index_, bubble}, counted::opened};
 }
 
