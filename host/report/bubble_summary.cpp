@@ -60,6 +60,18 @@ std::size_t bubble_summary::find(bubble_report const& bubble) {
   return index_.emplace(key, sites_.size() - 1).first->second;
 }
 
+side_totals bubble_summary::side_work() const noexcept {
+  side_totals all;
+  double time_ns = 0;
+  for (site_state const& each : sites_) {
+    all.bubbles += each.side.bubbles;
+    all.items += each.side.items;
+    time_ns += each.side_ns;
+  }
+  all.time = std::chrono::nanoseconds{static_cast<std::int64_t>(time_ns)};
+  return all;
+}
+
 void bubble_summary::add(bubble_report const& bubble) {
   ++seen_;
   std::size_t const found = find(bubble);

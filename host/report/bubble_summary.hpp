@@ -94,6 +94,13 @@ struct reserved_processors {
   std::string last_added_at{};  // the site whose bubble was the last cause
 };
 
+/// What side work did, as in site_summary::side_work.
+struct side_totals {
+  std::uint64_t bubbles = 0;
+  std::chrono::nanoseconds time{0};
+  std::uint64_t items = 0;
+};
+
 /// What a worker of another process says that it did in the trainer's bubbles.
 struct worker_summary {
   std::string name;
@@ -102,7 +109,7 @@ struct worker_summary {
   std::vector<std::string> jobs{};   // that work next
   int priority = 0;                  // the highest of these
   std::uint64_t bubbles = 0;         // in which its blocks worked …
-  std::chrono::nanoseconds time{0};  // … from their opening until its last block had left
+  std::chrono::nanoseconds time{0};  // … and how long together, as in site_summary::side_work
   std::uint64_t items = 0;
 };
 
@@ -136,6 +143,8 @@ class bubble_summary {
 
   /// Returns the sites by gate, and at each in the order in which they were first seen.
   std::vector<site_summary> sites() const;
+  /// Returns what a harvest brought at all sites together.
+  side_totals side_work() const noexcept;
   /// Returns each gate's sites together, ascending.
   std::vector<site_summary> gates() const;
 

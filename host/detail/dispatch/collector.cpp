@@ -60,11 +60,6 @@ void collector::keep(std::deque<bubble_report> found) {
   std::lock_guard const lock{mutex_};
   for (bubble_report& each : found) {
     summary_.add(each);
-    if (bubble_record const record = each.record(); record.blocks != 0) {
-      ++worked_.bubbles;
-      worked_.worked += time_at_work(record);
-      worked_.items += record.items;
-    }
     bubbles_.push_back(std::move(each));
   }
   while (bubbles_.size() > options_.max_bubbles) bubbles_.pop_front();
@@ -125,9 +120,9 @@ std::uint64_t collector::collected() const {
   return summary_.seen();
 }
 
-harvested collector::worked() const {
+side_totals collector::worked() const {
   std::lock_guard const lock{mutex_};
-  return worked_;
+  return summary_.side_work();
 }
 
 std::uint64_t collector::groups_added() const {

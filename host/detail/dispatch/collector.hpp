@@ -18,13 +18,6 @@
 
 namespace lull::detail {
 
-/// What workers did in all bubbles so far.
-struct harvested {
-  std::uint64_t bubbles = 0;           // in which blocks worked …
-  std::chrono::nanoseconds worked{0};  // … from the opening until the last had left
-  std::uint64_t items = 0;
-};
-
 struct collector_options {
   std::chrono::nanoseconds min_bubble{0};
   std::size_t max_bubbles = 0;     // reports to keep until `take_bubbles`; the oldest go first
@@ -51,7 +44,8 @@ class collector {
   /// Returns the summary of all bubbles so far, taken or not.
   bubble_summary summary() const;
   std::uint64_t collected() const;
-  harvested worked() const;
+  /// Returns what workers did in all bubbles so far.
+  side_totals worked() const;
   /// Returns whether copies are under way; for the thread that calls `collect`.
   bool copies() const noexcept { return !copying_.empty(); }
   /// Returns how often workers were made to keep off one more group of SMs.
@@ -78,7 +72,6 @@ class collector {
   mutable std::mutex mutex_;  // guards all that follows
   std::deque<bubble_report> bubbles_;
   bubble_summary summary_;
-  harvested worked_;
   std::uint64_t groups_added_ = 0;
 };
 

@@ -118,9 +118,9 @@ void follower::report(dispatcher& jobs, time_point now) {
     said.names[i] = attach::short_text<64>{names[i]};
   said.priority = places.best_priority().value_or(0);
   said.may_halve = places.may_halve() ? 1 : 0;
-  harvested const so_far = jobs.bubbles().worked();
+  side_totals const so_far = jobs.bubbles().worked();
   said.bubbles = so_far.bubbles;
-  said.worked_ns = static_cast<std::uint64_t>(so_far.worked.count());
+  said.worked_ns = static_cast<std::uint64_t>(so_far.time.count());
   said.items = so_far.items;
   trainer_->say(said, now);
 }
