@@ -79,7 +79,7 @@ std::vector<job_spec> job_specs(std::vector<std::string> const& texts, std::opti
     std::string name = number == 1 ? each.name : each.name + "-" + std::to_string(number);
     int const priority = static_cast<int>(each.values.integer("priority"));
     option_values own = own_values(each, entry_of(each).options);
-    made.push_back({std::move(name), {std::move(each.name), std::move(own), std::move(each.library)}, priority});
+    made.push_back({std::move(name), {std::move(each.name), std::move(own), std::move(each.shared_library)}, priority});
   }
   return made;
 }
@@ -126,7 +126,7 @@ runtime_options options_for(std::vector<job_spec> const& tasks, executor_options
 }
 
 task_setting setting_of(job_spec const& task) {
-  task_setting made{.name = task.request.name, .options = {}, .library = task.request.library};
+  task_setting made{.name = task.request.name, .options = {}, .shared_library = task.request.shared_library};
   option_values const& values = task.request.values;
   for (option const& row : values.table()) {
     if (values.has(row.name)) made.options.emplace_back(row.name, values.spelling(row.name));

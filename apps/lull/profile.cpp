@@ -56,7 +56,7 @@ std::string cell(std::optional<double> const& value, char const* format, std::si
 }
 
 std::string name_of(task_setting const& task) {
-  return task.library.empty() ? task.name : task.library + ":" + task.name;
+  return task.shared_library.empty() ? task.name : task.shared_library + ":" + task.name;
 }
 
 }  // namespace

@@ -31,22 +31,22 @@ std::vector<std::string> executors_of(task_entry const& task) {
 /// The tasks that are shown, and the library that they are of.
 struct shown_tasks {
   std::span<task_entry const> tasks;
-  std::string library{};  // its path; empty: they are linked in
-  bool one = false;       // was asked for by its name
+  std::string shared_library{};  // its path; empty: they are linked in
+  bool one = false;              // was asked for by its name
 };
 
 shown_tasks asked_for(std::optional<std::string> const& text) {
   if (!text) return {registry()};
   detail::task_name const asked = detail::read_task_name(*text);
-  if (asked.library.empty()) return {{&entry_of(asked.name), 1}, {}, true};
-  if (asked.name.empty()) return {tasks_in(asked.library), asked.library};
-  return {{&task_in(asked.library, asked.name), 1}, asked.library, true};
+  if (asked.shared_library.empty()) return {{&entry_of(asked.name), 1}, {}, true};
+  if (asked.name.empty()) return {tasks_in(asked.shared_library), asked.shared_library};
+  return {{&task_in(asked.shared_library, asked.name), 1}, asked.shared_library, true};
 }
 
 /// As a request names the task. `options`: as its example has them.
 std::string request_of(shown_tasks const& shown, task_entry const& task, std::string_view options = {}) {
-  std::string const name = format_task({std::string{task.name}, option_values{{}}, shown.library});
-  return name + (options.empty() ? "" : (shown.library.empty() ? ":" : ",") + std::string{options});
+  std::string const name = format_task({std::string{task.name}, option_values{{}}, shown.shared_library});
+  return name + (options.empty() ? "" : (shown.shared_library.empty() ? ":" : ",") + std::string{options});
 }
 
 std::string example_of(shown_tasks const& shown, task_entry const& task) {
@@ -77,7 +77,7 @@ json json_of(shown_tasks const& shown) {
                     {"executors", executors_of(each)},
                     {"example", example_of(shown, each)},
                     {"options", json_of(each.options)},
-                    {"library", text_or_null(shown.library)}});
+                    {"library", text_or_null(shown.shared_library)}});
   }
   return {{"schema", "lull.tasks/1"},
           {"version", LULL_VERSION},

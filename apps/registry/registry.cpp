@@ -48,7 +48,7 @@ task_options library_task(std::string const& path, std::string_view name) {
 }
 
 task_entry const& entry_of(task_request const& request) {
-  return request.library.empty() ? entry_of(request.name) : task_in(request.library, request.name);
+  return request.shared_library.empty() ? entry_of(request.name) : task_in(request.shared_library, request.name);
 }
 
 }  // namespace lull

@@ -130,7 +130,7 @@ double worker_ms(executor& executor, job_description const& what, solo_run& last
 
 /// Those of the task over the graph that its owner takes.
 std::vector<bench::task_textbook> textbooks_of(task_request const& asked) {
-  if (!asked.library.empty() || !bench::has_textbooks(asked.name)) return {};
+  if (!asked.shared_library.empty() || !bench::has_textbooks(asked.name)) return {};
   auto const weights = asked.name == "sssp" ? graph_input::weights::needed : graph_input::weights::dropped;
   graph_input input{asked.name, asked.values, weights};
   csr const graph = input.take();

@@ -44,8 +44,8 @@ std::string fingerprint(std::vector<std::filesystem::path> const& files) {
 
 /// Returns the type: a library's file name counts, not its folder: "libmine.so:components".
 std::string type_of(task_request const& request) {
-  if (request.library.empty()) return request.name;
-  return std::filesystem::path{request.library}.filename().string() + ":" + request.name;
+  if (request.shared_library.empty()) return request.name;
+  return std::filesystem::path{request.shared_library}.filename().string() + ":" + request.name;
 }
 
 }  // namespace

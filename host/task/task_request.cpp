@@ -241,8 +241,8 @@ std::vector<task_request> parse_task_list(std::string_view text, std::span<task_
 }
 
 std::string format_task(task_request const& request, task_text which) {
-  bool const in_library = !request.library.empty() && which == task_text::whole;
-  std::string text = in_library ? path_of_library(request.library) + ":" + request.name : request.name;
+  bool const in_library = !request.shared_library.empty() && which == task_text::whole;
+  std::string text = in_library ? path_of_library(request.shared_library) + ":" + request.name : request.name;
   char separator = in_library ? ',' : ':';
   for (option const& row : request.values.table()) {
     if (!request.values.given(row.name)) continue;

@@ -22,8 +22,8 @@ struct task_options {
 /// One task with its options, as somebody asked for it.
 struct task_request {
   std::string name;
-  option_values values;   // refers to the table of the task_options it was made from
-  std::string library{};  // path of the shared library that has the task; empty: the task is linked in
+  option_values values;          // refers to the table of the task_options it was made from
+  std::string shared_library{};  // path of the one that has the task; empty: the task is linked in
 };
 
 /// Finds the task of that name in the library at `path`. Errors: usage_error, also for an empty name.
@@ -70,7 +70,7 @@ void print_tasks(std::ostream& out, std::span<task_options const> known, std::si
 namespace detail {
 /// A task's name as a text begins with it.
 struct task_name {
-  std::string library;  // as of task_request
+  std::string shared_library;  // as of task_request
   std::string name;
 };
 /// Reads `NAME` or `PATH:NAME`; what follows the colon is the name. Errors: usage_error for a quote that is not closed.

@@ -68,7 +68,7 @@ json value_of(report_config const& config) {
     for (auto const& [key, value] : task.options) options[key] = value;
     tasks.push_back({{"name", task.name},
                      {"options", std::move(options)},
-                     {"library", task.library.empty() ? json(nullptr) : json(task.library)}});
+                     {"library", task.shared_library.empty() ? json(nullptr) : json(task.shared_library)}});
   }
   return {{"mode", value_of(config.mode)},
           {"schedule", value_of(config.schedule)},

@@ -21,7 +21,7 @@ namespace lull {
 struct task_setting {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;  // as they were spelled, defaults included
-  std::string library{};                                     // path of the task's shared library; empty: linked in
+  std::string shared_library{};                              // path of the task's; empty: linked in
 };
 
 /// What was asked for. A field that the command does not have is nothing.

@@ -37,15 +37,15 @@ void expect_says(std::string const& found, std::string const& expected) {
 TEST(library_text, is_a_path_a_colon_and_the_task) {
   for (char const* const text : {"./libmine.so:mine", "./libmine.so:mine,steps=3", "./libmine.so:mine:steps=3"}) {
     task_request const found = parsed(text);
-    EXPECT_EQ(found.library, "./libmine.so") << text;
+    EXPECT_EQ(found.shared_library, "./libmine.so") << text;
     EXPECT_EQ(found.name, "mine") << text;
     EXPECT_EQ(found.values.integer("steps"), found.values.given("steps") ? 3 : 1) << text;
   }
-  EXPECT_EQ(parsed("/a/b.so:mine").library, "/a/b.so");
-  EXPECT_EQ(parsed("sub/b.so : mine , steps = 4").library, "sub/b.so");
+  EXPECT_EQ(parsed("/a/b.so:mine").shared_library, "/a/b.so");
+  EXPECT_EQ(parsed("sub/b.so : mine , steps = 4").shared_library, "sub/b.so");
   EXPECT_EQ(parsed("sub/b.so : mine , steps = 4").name, "mine");
   EXPECT_EQ(parsed("sub/b.so : mine , steps = 4").values.integer("steps"), 4);
-  EXPECT_EQ(parsed("spin:out=a/b").library, "");
+  EXPECT_EQ(parsed("spin:out=a/b").shared_library, "");
 }
 
 TEST(library_text, its_options_take_any_value) {
@@ -56,9 +56,9 @@ TEST(library_text, its_options_take_any_value) {
 }
 
 TEST(library_text, a_path_of_any_characters_is_quoted) {
-  EXPECT_EQ(parsed(R"("./my, folder/a:b;c=\"d\".so":mine,steps=2)").library, R"(./my, folder/a:b;c="d".so)");
-  EXPECT_EQ(parsed("'./a\\b.so':mine").library, "./a\\b.so");
-  EXPECT_EQ(parsed("./with blanks/lib.so:mine").library, "./with blanks/lib.so");
+  EXPECT_EQ(parsed(R"("./my, folder/a:b;c=\"d\".so":mine,steps=2)").shared_library, R"(./my, folder/a:b;c="d".so)");
+  EXPECT_EQ(parsed("'./a\\b.so':mine").shared_library, "./a\\b.so");
+  EXPECT_EQ(parsed("./with blanks/lib.so:mine").shared_library, "./with blanks/lib.so");
   expect_says(refused("\"./a.so:mine"), "column 1: the quote \" is not closed");
   expect_says(refused("\"./a.so\"x:mine"), "column 9: a closing quote must precede a colon");
 }
@@ -82,7 +82,7 @@ TEST(library_text, printed_and_read_back) {
         R"("./a\"b:.so":mine)", "'a=b/c.so':mine", "'./a;b.so':mine,steps=3"}) {
     task_request const found = parsed(text);
     task_request const again = parsed(format_task(found));
-    EXPECT_EQ(again.library, found.library) << text;
+    EXPECT_EQ(again.shared_library, found.shared_library) << text;
     EXPECT_EQ(format_task(again), format_task(found)) << text;
   }
   EXPECT_EQ(format_task(parsed("./libmine.so:mine:steps=3")), "./libmine.so:mine,steps=3");
@@ -93,11 +93,11 @@ TEST(library_list, options_are_between_semicolons) {
   auto const found = parse_task_list(R"(spin:steps=2,./a.so:mine;steps=3;out=x,"./b,;:.so":mine,/c.so:mine:steps=4)",
                                      tasks, in_library);
   ASSERT_EQ(found.size(), 4U);
-  EXPECT_EQ(found[1].library, "./a.so");
+  EXPECT_EQ(found[1].shared_library, "./a.so");
   EXPECT_EQ(found[1].values.integer("steps"), 3);
   EXPECT_EQ(found[1].values.path("out"), "x");
-  EXPECT_EQ(found[2].library, "./b,;:.so");
-  EXPECT_EQ(found[3].library, "/c.so");
+  EXPECT_EQ(found[2].shared_library, "./b,;:.so");
+  EXPECT_EQ(found[3].shared_library, "/c.so");
   EXPECT_EQ(found[3].values.integer("steps"), 4);
   expect_says(message_of<usage_error>([] { parse_task_list("./a.so:mine,out=a/b", tasks, in_library); }),
               "column 13: \"out=a/b\" is not a task: in a list ';' separates");
@@ -108,11 +108,11 @@ TEST(library_job_file, names_it_as_a_text_does) {
       R"([{"task": "./libmine.so:mine", "options": {"out": "a,b:c"}}, {"task": "'./a:b.so':mine"}, {"task": "spin"}])",
       "job.json", tasks, in_library);
   ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[0].library, "./libmine.so");
+  EXPECT_EQ(found[0].shared_library, "./libmine.so");
   EXPECT_EQ(found[0].name, "mine");
   EXPECT_EQ(found[0].values.path("out"), "a,b:c");
-  EXPECT_EQ(found[1].library, "./a:b.so");
-  EXPECT_EQ(found[2].library, "");
+  EXPECT_EQ(found[1].shared_library, "./a:b.so");
+  EXPECT_EQ(found[2].shared_library, "");
   auto const says = [](std::string const& json) {
     return message_of<input_error>([&] { parse_job_file(json, "job.json", tasks, in_library); });
   };
