@@ -105,6 +105,7 @@ class record {
   std::atomic<executor_kind> kind{executor_kind::threads};     // that it claims to be
   std::function<std::chrono::nanoseconds()> length_of_step{};  // of the next one that is over; empty: as it was
   std::atomic<threads_stream*> launches_behind = nullptr;      // a launch waits until this stream is done
+  std::atomic<bool> ends_unseen{false};                        // workers that have left are not seen to have
   std::atomic<int> lengths_not_there{0};                       // so many questions for a length come too early
   std::atomic<int> maps_left{-1};  // how many more calls succeed before mapped memory is used up; less than 0: no limit
   std::atomic<int> maps_refused{0};
@@ -234,6 +235,7 @@ class recording_executor final : public threads_executor {
     // Without a count of what is on its way, the copied line decides.
     return into_.kind == executor_kind::cuda ? seen.value == value : threads_executor::passed(seen, value);
   }
+  bool workers_left(bubble_mark& mark) override { return !into_.ends_unseen && threads_executor::workers_left(mark); }
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override {
     if (into_.lengths_not_there > 0 && into_.lengths_not_there-- > 0) return std::nullopt;
     return threads_executor::length(mark);

@@ -43,10 +43,13 @@ class runtime_held_up : public runtime_recorded {
   void bubble_until_workers_left() {
     std::uint64_t const before = side_->summary().seen();
     std::atomic<bool> closed{false};
+    seen.ends_unseen = true;  // the dispatcher must not look between the workers' end and the bubble's
     bubble_id const id = side_->open(&trainer, site{"recv"});
     trainer.enqueue([&] { EXPECT_TRUE(within_time([&] { return closed && executor_of(*side_).workers_done(); })); });
     side_->close(id, &trainer);
     closed = true;
+    trainer.synchronize();
+    seen.ends_unseen = false;
     ended(before);
   }
   std::ptrdiff_t lines_with(std::string const& words) {
