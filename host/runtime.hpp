@@ -97,7 +97,8 @@ struct runtime_options {
   /// "unix:PATH": workers of other processes of the same user may work in this trainer's bubbles (`attach`). PATH is a
   /// socket that this runtime makes, in a folder that no other user may write to. They get a bubble where no job of
   /// this runtime has as high a priority as theirs, and `max_slowdown`, or the cap, holds for them as for its own jobs.
-  /// The trainer waits for nothing of theirs. Only with mode `on`, and on the threads executor. Empty: none may.
+  /// The trainer waits for nothing of theirs, and kills one that does not free memory that it needs (`give_back`). Only
+  /// with mode `on`, and on the threads executor. Empty: none may.
   std::string share = {};
   /// "unix:PATH": this runtime works in the bubbles of another process's trainer, which shares them there; its own
   /// program opens none. The bound on slowdown is the trainer's. When the trainer has ended, jobs go on with the next
@@ -162,7 +163,8 @@ class runtime_memory {
  public:
   /// For `device_array`.
   operator device_memory&() const noexcept;
-  /// Asks jobs for device memory, the lowest first, for a trainer that is about to need it. Those that named theirs in
+  /// Asks jobs for device memory, the lowest first, for a trainer that is about to need it; attached workers before its
+  /// own jobs, each with half of the time, after which it is killed. Jobs that named theirs in
   /// `job_description::memory` leave the bubbles; what they hold is saved on the host, in `saved_bytes`, or the job
   /// goes back to where it was saved last, if time is short and it may; then their memory goes back to the driver. They
   /// go on when there is room, a second later or more, with the same bits. Returns how many bytes went back: fewer than

@@ -22,13 +22,16 @@ std::unique_ptr<attachment> attachment::to(std::string const& path, worker const
 bool attachment::is_over() noexcept {
   if (is_over_) return true;
   pollfd waits[] = {{trainer_.get(), POLLIN, 0}, {trainer_.end_of_process(), POLLIN, 0}};
-  // The trainer sends nothing after its answer, so what is there to read is its end.
-  is_over_ = ::poll(waits, 2, 0) > 0;
+  if (::poll(waits, 2, 0) <= 0) return false;
+  memory_wanted said;
+  auto const got = waits[0].revents != 0 ? trainer_.receive(said) : connection::outcome::nothing;
+  if (got == connection::outcome::received) wanted_ = said;
+  is_over_ = got == connection::outcome::gone || waits[1].revents != 0;
   return is_over_;
 }
 
 void attachment::say(report const& now, time_point when) noexcept {
-  bool const is_new = !said_ || !said_->wants_the_same(now);
+  bool const is_new = !said_ || !said_->wants_the_same(now) || said_->answers != now.answers;
   if (!is_new && when - said_at_ < report_every) return;
   if (!trainer_.send(now)) return;  // it is over, or does not read now: the next report tells the same
   said_ = now;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <lull/host/attach/local_socket.hpp>
 #include <lull/host/attach/shared_memory.hpp>
@@ -36,6 +37,8 @@ class attachment {
   pid_t trainer() const noexcept { return trainer_.other_end().process; }
   /// Returns whether the trainer has ended, or no longer shares. Does not wait.
   bool is_over() noexcept;
+  /// Returns the memory that the trainer needs, if it has said so since the last call. Does not wait.
+  std::optional<memory_wanted> take_wanted() noexcept { return std::exchange(wanted_, std::nullopt); }
   /// Tells the trainer what this worker has, if that is new or due. Does not wait.
   void say(report const& now, time_point when) noexcept;
 
@@ -47,6 +50,7 @@ class attachment {
   std::uint32_t const number_;
   seen_page page_;
   bool is_over_ = false;
+  std::optional<memory_wanted> wanted_{};
   std::optional<report> said_{};
   time_point said_at_{};
 };

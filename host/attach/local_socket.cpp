@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -109,6 +110,11 @@ connection::connection(process_descriptor socket) : socket_(std::move(socket)) {
   if (other_.process == 0) return;
   process_ = process_descriptor::opened_by(
       [&] { return static_cast<int>(::syscall(SYS_pidfd_open, other_.process, 0)); });  // Linux 5.3
+}
+
+bool connection::kill() const noexcept {
+  if (!process_ || other_.process == ::getpid()) return false;
+  return ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0) == 0;  // Linux 5.1
 }
 
 bool connection::send_bytes(void const* from, std::size_t bytes, int with) noexcept {

@@ -86,10 +86,13 @@ struct report {
   std::uint32_t jobs = 0;     // that are ready for bubbles; 0: it wants none
   std::uint32_t may_halve = 0;
   std::uint32_t padding = 0;
-  std::array<short_text<64>, max_jobs> names;  // of the jobs that work next
-  std::uint64_t bubbles = 0;                   // in which its blocks worked …
-  std::uint64_t worked_ns = 0;                 // … and how long together
+  std::array<short_text<64>, max_jobs> names{};  // of the jobs that work next
+  std::uint64_t bubbles = 0;                     // in which its blocks worked …
+  std::uint64_t worked_ns = 0;                   // … and how long together
   std::uint64_t items = 0;
+  std::uint64_t held_bytes = 0;   // device memory that its process holds
+  std::uint64_t answers = 0;      // the number of the last memory_wanted that it has done what it can for …
+  std::uint64_t freed_bytes = 0;  // … and how much it freed for that
 
   /// Returns whether a turn would be given to both alike.
   bool wants_the_same(report const& other) const noexcept {
@@ -97,9 +100,16 @@ struct report {
   }
 };
 
+/// What the trainer says to an attached worker: it needs device memory.
+struct memory_wanted {
+  std::uint64_t number = 0;  // never 0
+  std::uint64_t bytes = 0;
+  std::uint64_t within_ns = 0;  // the worker is stopped when it has not freed them by then
+};
+
 template <class T>
 concept message = std::is_trivially_copyable_v<T>;
 static_assert(message<introduction> && message<answer> && message<report>);
-static_assert(message<question> && message<state_told>);
+static_assert(message<question> && message<state_told> && message<memory_wanted>);
 
 }  // namespace lull::attach

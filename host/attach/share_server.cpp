@@ -2,6 +2,7 @@
 #include <lull/host/attach/share_server.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,13 @@ constexpr std::chrono::milliseconds introduces_within{1'000};
 constexpr std::chrono::milliseconds rests_for{100};
 constexpr int max_lines = 20;
 constexpr int max_messages = 64;  // of one worker at a time
+
+/// In milliseconds, rounded up; negative: for ever.
+int poll_timeout(share_server::time_point until, share_server::time_point now) {
+  if (until == share_server::time_point::max()) return -1;
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(std::max(until - now, std::chrono::nanoseconds{0}));
+  return static_cast<int>(std::min<std::chrono::milliseconds>(left, std::chrono::hours{1}).count());
+}
 
 /// Returns a file without a name that holds the text.
 process_descriptor file_with(std::string const& text) {
@@ -55,10 +63,15 @@ share_server::share_server(std::string const& address, machine where, std::share
 }
 
 share_server::~share_server() {
-  std::uint64_t const one = 1;
-  while (::write(wakes_.get(), &one, sizeof one) < 0) {
-  }
+  ends_ = true;
+  wake();
   thread_.join();
+}
+
+void share_server::wake() const noexcept {
+  std::uint64_t const one = 1;
+  while (::write(wakes_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
 }
 
 bool share_server::is_ready(attached_worker const& worker, time_point now) {
@@ -136,9 +149,11 @@ bool share_server::serve_once() {
     waits.push_back({each.at.end_of_process(), POLLIN, 0});  // negative: poll passes over it
     any_new = any_new || (each.is.number == 0 && !each.observes);
   }
-  int const at_most = any_new ? static_cast<int>(rests_for.count()) : -1;
-  if (::poll(waits.data(), waits.size(), at_most) < 0) return true;
-  if (waits[0].revents != 0) return false;
+  auto const until = std::min(next_debt_is_due(), any_new ? begin + rests_for : time_point::max());
+  if (::poll(waits.data(), waits.size(), poll_timeout(until, begin)) < 0) return true;
+  std::uint64_t times = 0;
+  if (waits[0].revents != 0 && ::read(wakes_.get(), &times, sizeof times) < 0) return true;
+  if (ends_) return false;
   auto const now = std::chrono::steady_clock::now();
   bool changed = false;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
@@ -146,6 +161,7 @@ bool share_server::serve_once() {
     bool const has_ended = waits[2 * i + 3].revents != 0;
     if (waits[2 * i + 2].revents != 0) each.leaves = !hear(each, now, changed);
     bool const is_late = each.is.number == 0 && !each.observes && now - each.came >= introduces_within;
+    changed = settle_debt(each, now) || changed;
     each.leaves = each.leaves || has_ended || is_late;
     if (!each.leaves || each.is.number == 0) continue;
     say_gone(each);
@@ -273,6 +289,7 @@ void share_server::say_gone(client const& whom) {
       std::chrono::steady_clock::now());
   std::lock_guard const lock{mutex_};
   if (bubbles_->on_turn() == whom.is.number) bubbles_->give_turn(0);
+  if (whom.owes) freed_ += whom.owes->what.bytes;  // the driver has it again
   if (gone_.size() == max_remembered) gone_.pop_front();
   gone_.push_back(whom.is);
   gone_.back().is_attached = false;

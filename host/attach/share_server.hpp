@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -71,17 +72,34 @@ class share_server {
   void give_turn(bool to_a_worker, time_point now);
   /// Returns the worker whose turn it is; nothing if it is none's.
   std::optional<attached_worker> on_turn() const;
+  /// Asks workers for device memory that they hold, those of the lowest priority first, each for one part at a time. A
+  /// worker that has not freed its part within half of the time is stopped, so that the other half is there for that.
+  /// Does not wait. Returns how much of `bytes` is on its way; call it again with what is still missing.
+  std::uint64_t take_memory(std::uint64_t bytes, std::chrono::nanoseconds within, time_point now);
+  /// Returns what workers have freed since the last call. Calls are counted, not measured: a worker may lie.
+  std::uint64_t memory_freed();
+  /// A worker that holds less is not asked, and one that keeps less of what it was asked for is not stopped.
+  static constexpr std::uint64_t min_bytes = std::uint64_t{2} << 20;
+
   /// Returns the last `max_remembered` that have gone, and then those that are attached.
   std::vector<attached_worker> workers() const;
   static constexpr std::size_t max_remembered = 64;
 
  private:
+  /// Memory that a worker was asked for.
+  struct debt {
+    memory_wanted what{};
+    time_point until{};
+    bool is_told = false;
+    bool is_stopped = false;  // the worker, which had not paid
+  };
   struct client {
     connection at;
     attached_worker is{};  // number 0: it has not introduced itself, or observes
     time_point came{};
     bool observes = false;
     std::optional<std::uint64_t> asked{};  // the question that an observer waits for
+    std::optional<debt> owes{};
     bool leaves = false;
   };
 
@@ -95,20 +113,28 @@ class share_server {
   void say(std::string const& line, time_point now);
   void answer_observers();
   void say_gone(client const& whom);
+  bool settle_debt(client& of, time_point now);
+  void stop(client& whom, time_point now);
+  time_point next_debt_is_due() const;
+  void wake() const noexcept;
   static bool is_ready(attached_worker const& worker, time_point now);
 
   machine const where_;
   calls const trainer_;
   std::shared_ptr<shared_bubbles> const bubbles_;
   listening_socket socket_;
-  process_descriptor wakes_;  // readable when the server ends
+  process_descriptor wakes_;  // readable when the thread has something to do
+  std::atomic<bool> ends_{false};
   time_point listens_from_{};
   time_point lines_since_{};
   int lines_ = 0;
-  mutable std::mutex mutex_;  // guards the next four; only the thread changes them, and connections are the thread's
+  // Guards all that follows. Only the thread changes it, but for debts that come, and connections are the thread's.
+  mutable std::mutex mutex_;
   std::vector<client> clients_;
   std::deque<attached_worker> gone_;
   std::uint32_t next_number_ = 1;
+  std::uint64_t debts_ = 0;
+  std::uint64_t freed_ = 0;  // and not yet told
   time_point turn_since_{};
   std::thread thread_;  // last: it uses all of the above
 };

@@ -84,7 +84,8 @@ json workers(bubble_summary const& sum) {
                    {"priority", each.priority},
                    {"bubbles", each.bubbles},
                    {"gpu_ms", ms(each.time)},
-                   {"items", each.items}});
+                   {"items", each.items},
+                   {"held_bytes", each.held_bytes}});
   }
   return all;
 }

@@ -111,6 +111,7 @@ struct worker_summary {
   std::uint64_t bubbles = 0;         // in which its blocks worked …
   std::chrono::nanoseconds time{0};  // … and how long together, as in site_summary::side_work
   std::uint64_t items = 0;
+  std::uint64_t held_bytes = 0;  // device memory that its process holds
 };
 
 /// Sums up any number of bubbles as they come: for each site a histogram of lengths and some sums, and the latest

@@ -39,10 +39,10 @@ void dispatcher::add(std::shared_ptr<job_core> job) {
 std::uint64_t dispatcher::give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
   // a day is enough, and cannot overflow
   auto const deadline = deadline_after(std::min<std::chrono::nanoseconds>(at_most, std::chrono::hours{24}));
-  memory_request request{.bytes = bytes, .deadline = deadline};
-  memories_.ask(request);
+  auto const request = std::make_shared<memory_request>(memory_request{.bytes = bytes, .deadline = deadline});
+  memories_.requests().ask(request);
   wakes_->notify();
-  return memories_.await(request);
+  return memories_.requests().await(request);
 }
 
 dispatcher::time_point dispatcher::tick() {
@@ -77,12 +77,12 @@ void dispatcher::free_leftovers() {
 void dispatcher::give_up() {
   if (std::exchange(given_up_, true)) return;
   placer_.give_up();
-  memories_.end_requests();
+  memories_.requests().end_all();
   queue_->cancel_all();
 }
 
 void dispatcher::fail_all() noexcept {
-  memories_.end_requests();
+  memories_.requests().end_all();
   placer_.fail_all();
 }
 

@@ -42,6 +42,12 @@ class dispatcher {
   void add(std::shared_ptr<job_core> job);
   /// As runtime::give_back. Any thread may call it.
   std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most);
+  /// Before `tick`; null: no other process holds any.
+  void ask_others_first(memory_of_others* others) noexcept { memories_.take_from_others_first(others); }
+  /// Any thread may ask there.
+  memory_requests& asked_back() noexcept { return memories_.requests(); }
+  /// Returns how much of the device's memory this program holds. Any thread may call it.
+  std::uint64_t held_bytes() const { return executor_->taken_bytes().now; }
   /// Returns whether every job is over. Any thread may call it.
   bool empty() const { return queue_->empty(); }
   /// Cancels all jobs; ticks continue until `empty`. Any thread may call it.

@@ -15,26 +15,6 @@ job_memories::job_memories(executor& executor, limits const& allowed)
 
 job_memories::~job_memories() { lane_.reset(); }  // waits for the copies
 
-void job_memories::ask(memory_request& request) {
-  std::lock_guard const lock{mutex_};
-  requests_.push_back(&request);
-}
-
-std::uint64_t job_memories::await(memory_request& request) {
-  std::unique_lock lock{mutex_};
-  answered_.wait_until(lock, request.deadline, [&] { return request.is_over; });
-  requests_.remove(&request);
-  return request.given;
-}
-
-void job_memories::end_requests() noexcept {
-  {
-    std::lock_guard const lock{mutex_};
-    for (memory_request* each : requests_) each->is_over = true;
-  }
-  answered_.notify_all();
-}
-
 void job_memories::add(job_pointer job) {
   auto const goes_later = [&](tenant const& other) { return goes_before(*job, *other.job); };
   auto const where = std::find_if(tenants_.begin(), tenants_.end(), goes_later);
@@ -48,9 +28,10 @@ void job_memories::forget_all() {
 
 void job_memories::tick(time_point now) {
   now_ = now;
-  if (tenants_.empty()) {
-    missing();
-    return answer();
+  if (others_ != nullptr) note_free(others_->freed());
+  if (tenants_.empty() && others_ == nullptr) {
+    requests_.see();
+    return requests_.answer(now_, true);
   }
   if (now_ >= next_look_) {
     next_look_ = now_ + look_every;
@@ -58,17 +39,18 @@ void job_memories::tick(time_point now) {
   }
   if (any_moves_ || any_away_ || now_ >= next_follow_) follow();
   std::uint64_t const asked = missing();
-  if (std::uint64_t const comes = leaving(); asked > comes) take_from_lowest(asked - comes);
+  if (std::uint64_t const comes = leaving() + comes_from_others(asked); asked > comes) take_from_lowest(asked - comes);
   if (asked == 0 && now_ >= not_back_before_) let_return();
   any_moves_ = std::any_of(tenants_.begin(), tenants_.end(), is_moving);
   any_away_ =
       std::any_of(tenants_.begin(), tenants_.end(), [](auto const& each) { return each.now == movement::is_away; });
-  answer();
+  requests_.answer(now_, !any_moves_ && !others_give_);
 }
 
 job_memories::time_point job_memories::next() const {
-  if (tenants_.empty()) return time_point::max();
-  return any_moves_ ? now_ + soon : next_look_;
+  if (any_moves_) return now_ + soon;
+  bool const watches_reserve = others_ != nullptr && allowed_.reserve_bytes != 0;
+  return tenants_.empty() && !watches_reserve ? time_point::max() : next_look_;
 }
 
 /// Notes jobs and copies that have ended, and starts moves that are due.
@@ -91,13 +73,17 @@ void job_memories::follow() {
 
 /// Returns how much must go back to the driver by now.
 std::uint64_t job_memories::missing() {
-  std::uint64_t asked = 0;
-  std::lock_guard const lock{mutex_};
-  for (memory_request* each : requests_) {
-    each->is_seen = true;
-    if (!each->is_over) asked += each->bytes - std::min(each->bytes, each->given);
-  }
-  return std::max(asked, allowed_.reserve_bytes - std::min(allowed_.reserve_bytes, free_));
+  return std::max(requests_.see(), allowed_.reserve_bytes - std::min(allowed_.reserve_bytes, free_));
+}
+
+/// Asks other processes for what is missing, and returns how much of it they are about to free.
+std::uint64_t job_memories::comes_from_others(std::uint64_t asked) {
+  if (others_ == nullptr) return 0;
+  time_point const until = requests_.first_deadline().value_or(now_ + reserve_within);
+  auto const within = std::max(until - now_, time_point::duration{0});
+  std::uint64_t const comes = asked != 0 ? others_->take(asked, within) : 0;
+  others_give_ = comes != 0;
+  return comes;
 }
 
 /// Returns how much is being moved out.
@@ -177,12 +163,11 @@ std::size_t job_memories::each_part(tenant const& of, Copy copy) {
 
 /// Returns the time until the trainer needs what is missing. While half the reserve is left there is time.
 std::chrono::duration<double> job_memories::time_left() const {
-  std::chrono::duration<double> left = free_ >= allowed_.reserve_bytes / 2 ? std::chrono::duration<double>::max()
-                                                                           : std::chrono::duration<double>::zero();
-  std::lock_guard const lock{mutex_};
-  for (memory_request const* each : requests_)
-    if (!each->is_over) left = std::min<std::chrono::duration<double>>(left, each->deadline - now_);
-  return left;
+  std::chrono::duration<double> const left = free_ >= allowed_.reserve_bytes / 2
+                                                 ? std::chrono::duration<double>::max()
+                                                 : std::chrono::duration<double>::zero();
+  auto const until = requests_.first_deadline();
+  return until ? std::min<std::chrono::duration<double>>(left, *until - now_) : left;
 }
 
 void job_memories::move(tenant& of) {
@@ -297,10 +282,15 @@ void job_memories::withdraw(tenant& of) {
       went += piece.takes;
     }
   }
-  if (free_ <= ~went) free_ += went;
+  note_free(went);
   away_for_ = now_ - last_return_ < away_for_ * 10 ? std::min(away_for_ * 2, max_away) : min_away;
   not_back_before_ = now_ + away_for_;
-  hand_out(went);
+}
+
+void job_memories::note_free(std::uint64_t went) {
+  if (went == 0) return;
+  if (free_ <= ~went) free_ += went;
+  requests_.hand_out(went);
 }
 
 /// Returns false if there is no room.
@@ -355,27 +345,6 @@ void job_memories::save_what_is_due() {
     each.why = purpose::saving;
     each.now = movement::leaves_place;
   }
-}
-
-/// Credits each request with what it asked for, and the last one with the rest.
-void job_memories::hand_out(std::uint64_t went) {
-  std::lock_guard const lock{mutex_};
-  for (memory_request* each : requests_) {
-    std::uint64_t const takes =
-        each == requests_.back() ? went : std::min(went, each->bytes - std::min(each->bytes, each->given));
-    each->given += takes;
-    went -= takes;
-  }
-}
-
-/// Ends each request when all has gone that will go: what jobs were asked for after the request came.
-void job_memories::answer() {
-  {
-    std::lock_guard const lock{mutex_};
-    for (memory_request* each : requests_)
-      each->is_over = each->given >= each->bytes || now_ >= each->deadline || (each->is_seen && !any_moves_);
-  }
-  answered_.notify_all();
 }
 
 }  // namespace lull::detail

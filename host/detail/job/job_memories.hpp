@@ -3,35 +3,33 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <lull/host/detail/job/job_core.hpp>
+#include <lull/host/detail/job/memory_requests.hpp>
 #include <lull/host/detail/job/saved_pages.hpp>
 #include <lull/host/executor.hpp>
 
 namespace lull::detail {
 
-/// Device memory that a program asked back, and how much of it was freed.
-struct memory_request {
-  using time_point = std::chrono::steady_clock::time_point;
-
-  std::uint64_t bytes = 0;
-  time_point deadline{};
-  std::uint64_t given = 0;
-  bool is_seen = false;  // a tick has seen it and asked jobs to leave
-  bool is_over = false;
+/// Memory of the device that other processes hold, and free when asked to.
+class memory_of_others {
+ public:
+  virtual ~memory_of_others() = default;
+  /// Asks for what is missing. Does not wait. Returns how much of it is on its way, now and from earlier calls.
+  virtual std::uint64_t take(std::uint64_t bytes, std::chrono::nanoseconds within) = 0;
+  /// Returns what they have freed since the last call.
+  virtual std::uint64_t freed() = 0;
 };
 
 /// Moves jobs' memory out when the trainer needs it, and back when there is room: docs/decisions/memory-gives-way.md.
-/// Any thread may call `ask`, `await` and `any_moves`; only the dispatcher calls the rest. Copies are enqueued, some at
-/// a time, and read in a later tick. No lock is held over a call to the machine.
+/// Any thread may call `requests` and `any_moves`; only the dispatcher calls the rest. Copies are enqueued, some at a
+/// time, and read in a later tick. No lock is held over a call to the machine.
 class job_memories {
  public:
   using time_point = memory_request::time_point;
@@ -48,17 +46,15 @@ class job_memories {
   job_memories(job_memories const&) = delete;
   job_memories& operator=(job_memories const&) = delete;
 
-  /// The request lives until `await` has returned.
-  void ask(memory_request& request);
-  /// Blocks until the request is over or its deadline has passed, and forgets it. Returns what was freed.
-  std::uint64_t await(memory_request& request);
+  /// Asks others first, and this program's jobs for the rest. Call it before the first tick; null: there are none.
+  void take_from_others_first(memory_of_others* others) noexcept { others_ = others; }
+  /// What is asked for after a tick is met by the following ones.
+  memory_requests& requests() noexcept { return requests_; }
   /// Manages this job's memory until the job is over.
   void add(job_pointer job);
   /// Advances all moves. A job that was asked to leave its place reports when it has. Throws device_error.
   void tick(time_point now);
   bool any_moves() const noexcept { return any_moves_; }
-  /// Ends all requests.
-  void end_requests() noexcept;
   /// Frees everything; called when no job is left.
   void forget_all();
   /// Returns when the next tick should come; max: when something changes.
@@ -88,6 +84,7 @@ class job_memories {
   };
 
   static constexpr std::chrono::milliseconds look_every{10};
+  static constexpr std::chrono::seconds reserve_within{2};  // that others have for what the reserve lacks
   static constexpr std::chrono::milliseconds follow_every{100};
   static constexpr std::chrono::microseconds soon{200};
   static constexpr std::chrono::seconds min_away{1};  // doubled where memory is soon asked for again, up to:
@@ -101,6 +98,7 @@ class job_memories {
   static bool can_go(tenant const& of) noexcept { return of.now != movement::ends && !is_final(of.job->state()); }
   void follow();
   std::uint64_t missing();
+  std::uint64_t comes_from_others(std::uint64_t asked);
   std::uint64_t leaving() const;
   void take_from_lowest(std::uint64_t bytes);
   std::optional<purpose> way_of(tenant const& of) const;
@@ -110,6 +108,7 @@ class job_memories {
   template <class Copy>
   static std::size_t each_part(tenant const& of, Copy copy);
   std::chrono::duration<double> time_left() const;
+  void note_free(std::uint64_t went);
   void move(tenant& of);
   void leave(tenant& of);
   bool take_page_of_another(tenant& into);
@@ -120,11 +119,11 @@ class job_memories {
   void keep(tenant& of);
   void let_return();
   void save_what_is_due();
-  void hand_out(std::uint64_t went);
-  void answer();
 
   executor& executor_;
   limits const allowed_;
+  memory_of_others* others_ = nullptr;
+  bool others_give_ = false;
   std::optional<saved_pages> pages_;
   std::unique_ptr<copy_lane> lane_;
   std::list<tenant> tenants_;  // by priority, the highest first
@@ -139,9 +138,7 @@ class job_memories {
   time_point not_back_before_{};
   time_point last_return_{};
   std::chrono::seconds away_for_ = min_away;
-  mutable std::mutex mutex_;  // guards all that follows
-  std::condition_variable answered_;
-  std::list<memory_request*> requests_;
+  memory_requests requests_;
 };
 
 }  // namespace lull::detail

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include <unistd.h>
+
 #include <lull/host/attach/expendable.hpp>
 #include <lull/host/error.hpp>
 
@@ -31,6 +33,8 @@ follower::follower(std::string const& address, attach::attachment::worker who, s
     if (std::chrono::steady_clock::now() >= give_up) throw limit_error{why_not};
     std::this_thread::sleep_for(20ms);
   }
+  if (trainer_->trainer() == ::getpid())
+    throw usage_error{"this process shares the bubbles at " + path_ + " itself: submit jobs to the runtime that does"};
   log_("works in the bubbles of process " + std::to_string(trainer_->trainer()) + ", which shares them at " + path_);
 }
 
@@ -51,6 +55,7 @@ follower::time_point follower::tick(std::vector<std::unique_ptr<gate>>& gates, d
   for (std::uint32_t g = 0; g < gates.size(); ++g) {
     if (follow(g, *gates[g])) last_told_ = now;
   }
+  pay(jobs, now);
   report(jobs, now);
   if (!jobs.places().any_stands()) return now + look_when_quiet;
   return now + (now - last_told_ < 50ms ? std::chrono::nanoseconds{look} : std::chrono::nanoseconds{1ms});
@@ -79,6 +84,8 @@ bool follower::attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatche
   trainer_ = std::move(next);
   for (std::uint32_t g = 0; g < gates.size(); ++g) gates[g]->follow_another(words(g));
   next_ = {};
+  if (asked_ != nullptr) jobs.asked_back().forget(std::exchange(asked_, nullptr));
+  answers_ = freed_ = 0;
   is_lost_ = false;
   jobs.places().release();
   log_("works in the bubbles of process " + std::to_string(trainer_->trainer()) + ", which shares them at " + path_);
@@ -109,6 +116,25 @@ bool follower::follow(std::uint32_t index, gate& at) {
   return any;
 }
 
+/// Has jobs free the memory that the trainer needs.
+void follower::pay(dispatcher& jobs, time_point now) {
+  if (asked_ == nullptr) {
+    auto const wanted = trainer_->take_wanted();
+    if (!wanted) return;
+    constexpr std::chrono::nanoseconds most = std::chrono::hours{24};
+    auto const within = std::min<std::uint64_t>(wanted->within_ns, static_cast<std::uint64_t>(most.count()));
+    asked_number_ = wanted->number;
+    asked_ = std::make_shared<memory_request>(memory_request{
+        .bytes = wanted->bytes, .deadline = now + std::chrono::nanoseconds{static_cast<std::int64_t>(within)}});
+    jobs.asked_back().ask(asked_);
+  }
+  auto const given = jobs.asked_back().answer_to(*asked_);
+  if (!given) return;
+  jobs.asked_back().forget(std::exchange(asked_, nullptr));
+  answers_ = asked_number_;
+  freed_ = *given;
+}
+
 void follower::report(dispatcher& jobs, time_point now) {
   placer const& places = jobs.places();
   attach::report said;
@@ -122,6 +148,9 @@ void follower::report(dispatcher& jobs, time_point now) {
   said.bubbles = so_far.bubbles;
   said.worked_ns = static_cast<std::uint64_t>(so_far.time.count());
   said.items = so_far.items;
+  said.held_bytes = jobs.held_bytes();
+  said.answers = answers_;
+  said.freed_bytes = freed_;
   trainer_->say(said, now);
 }
 

@@ -45,6 +45,7 @@ class follower {
   void lose(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now);
   bool attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs, time_point now);
   bool follow(std::uint32_t index, gate& at);
+  void pay(dispatcher& jobs, time_point now);
   void report(dispatcher& jobs, time_point now);
 
   std::string const path_;
@@ -56,6 +57,10 @@ class follower {
   time_point lost_at_{};
   time_point next_try_{};
   time_point last_told_{};
+  std::shared_ptr<memory_request> asked_;  // by the trainer; null: for nothing now
+  std::uint64_t asked_number_ = 0;
+  std::uint64_t answers_ = 0;                            // the last such number that is done with …
+  std::uint64_t freed_ = 0;                              // … and what was freed
   std::array<std::uint64_t, attach::max_gates> next_{};  // the first bubble that was not followed; 0: none was
 };
 

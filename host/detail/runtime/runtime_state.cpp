@@ -76,6 +76,7 @@ runtime_state::runtime_state(std::shared_ptr<lull::executor> executor, runtime_o
                                      .tells_free_memory = is_reported},
                          .memory = {options_.executor.reserve_bytes, options_.saved_bytes}},
       *log_);
+  dispatcher_->ask_others_first(sharing_.get());
   dispatcher_->places().choose_by([this](std::uint64_t kind) { return steps_.chance(kind); },
                                   [this] { return steps_.chance_of_unknown(); });
   bool const on_gpu = executor_->kind() == executor_kind::cuda && mode_ != runtime_mode::off;

@@ -50,6 +50,12 @@ std::optional<sharing::on_turn> sharing::others() const {
   return found;
 }
 
+std::uint64_t sharing::take(std::uint64_t bytes, std::chrono::nanoseconds within) {
+  return server_ != nullptr ? server_->take_memory(bytes, within, std::chrono::steady_clock::now()) : 0;
+}
+
+std::uint64_t sharing::freed() { return server_ != nullptr ? server_->memory_freed() : 0; }
+
 void sharing::end() noexcept {
   std::unique_ptr<attach::share_server> ended;  // destroyed without the lock: its thread may ask for the workers
   {
@@ -80,7 +86,8 @@ std::vector<worker_summary> sharing::workers() const {
                      .bubbles = each.last.bubbles,
                      .time = std::chrono::nanoseconds{static_cast<std::int64_t>(
                          std::min<std::uint64_t>(each.last.worked_ns, std::numeric_limits<std::int64_t>::max()))},
-                     .items = each.last.items});
+                     .items = each.last.items,
+                     .held_bytes = each.is_attached ? each.last.held_bytes : 0});
   }
   return found;
 }

@@ -12,15 +12,16 @@
 #include <lull/host/attach/share_server.hpp>
 #include <lull/host/detail/dispatch/placer.hpp>
 #include <lull/host/detail/gate/gate.hpp>
+#include <lull/host/detail/job/job_memories.hpp>
 #include <lull/host/executor.hpp>
 #include <lull/host/report/bubble_summary.hpp>
 
 namespace lull::detail {
 
 /// The bubbles that a trainer's runtime shares with workers of other processes, and whose turn it is in them: that of
-/// the runtime's own jobs, unless all of these have a lower priority than a worker's. One thread calls `tick` and
-/// `others`; any thread may call the rest.
-class sharing {
+/// the runtime's own jobs, unless all of these have a lower priority than a worker's. One thread calls `tick`,
+/// `others`, `take` and `freed`; any thread may call the rest.
+class sharing final : public memory_of_others {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
@@ -38,6 +39,8 @@ class sharing {
   /// Returns nothing if it is the runtime's own turn.
   std::optional<on_turn> others() const;
   std::vector<worker_summary> workers() const;
+  std::uint64_t take(std::uint64_t bytes, std::chrono::nanoseconds within) override;
+  std::uint64_t freed() override;
   /// Workers see from now on that the trainer has ended. Call it from the thread that calls `tick`, or after that.
   void end() noexcept;
 

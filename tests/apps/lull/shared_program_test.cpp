@@ -93,7 +93,7 @@ TEST_F(shared_bubbles, a_worker_keeps_within_its_cpus_and_its_memory) {
       ask("work --executor threads --cpus 0 --host-memory 200MB --attach " + address() + " --task compute" + less);
   test::kill_child(trains);
   EXPECT_EQ(found.code, 1) << found.text;
-#if !defined(__SANITIZE_ADDRESS__)  // AddressSanitizer asks for memory of its own, and ends the program in its own words
+#if !defined(__SANITIZE_ADDRESS__)  // whose own memory does not fit, which it says in its own words
   EXPECT_NE(found.text.find("memory"), std::string::npos) << found.text;
 #endif
 }

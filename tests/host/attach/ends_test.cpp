@@ -71,6 +71,24 @@ TEST_F(attached_ends, a_killed_worker_leaves_the_trainer_and_the_next_worker_as_
   EXPECT_EQ(test::status_of(trainer), 0) << "it computed something else, or did not end";
 }
 
+TEST_F(attached_ends, in_many_bubbles_nothing_is_lost_or_done_twice_though_workers_die_at_any_instant) {
+  pid_t const trainer = process_of([&] {
+    sharing_trainer side{address()};
+    while (side.opened() < trials(100'000)) side.step(std::chrono::microseconds{20});
+    stops_.set();
+    return side.is_exact() ? 0 : 1;
+  });
+  pid_t const lives = process_of([&] { return attached_job(address(), 0, probe_arrays{{4'000, 5, 4'000}}); });
+  while (!stops_.is_there()) {
+    pid_t const killed = process_of([&] { return attached_job(address()); });
+    std::this_thread::sleep_for(std::chrono::microseconds{random_() % 60'000});
+    test::kill_child(killed);
+  }
+  EXPECT_EQ(test::status_of(trainer, 5min), 0);
+  sharing_trainer next{address()};
+  EXPECT_EQ(train_until_over(next, lives), 0);
+}
+
 TEST_F(attached_ends, a_worker_goes_on_with_the_next_trainer) {
   pid_t const worker = process_of([&] { return attached_job(address(), 0, probe_arrays{{20'000, 5, 20'000}}); });
   int trainers = 0;

@@ -17,6 +17,7 @@
 #include <lull/host/threads/executor.hpp>
 #include <lull/tests/host/attach/attached_process.hpp>
 #include <lull/tests/support/fed_probe.hpp>
+#include <lull/tests/support/message_of.hpp>
 
 namespace lull {
 namespace {
@@ -198,6 +199,29 @@ TEST_F(attached_misuse, a_close_in_an_attached_program_is_counted) {
   });
   sharing_trainer trainer{address()};
   EXPECT_EQ(train_until_over(trainer, worker), 0);
+}
+
+TEST_F(attached_misuse, two_runtimes_of_one_process_are_two_workers) {
+  pid_t const child = process_of([&] {
+    runtime one{attached_options(address())};
+    runtime other{attached_options(address())};
+    probe_arrays first = test::slow_arrays();
+    probe_arrays second = test::slow_arrays();
+    job const jobs[] = {one.submit(test::slow_task(first), "one"), other.submit(test::slow_task(second), "other")};
+    for (job const& each : jobs)
+      if (!each.wait(long_enough)) return 1;
+    return first.wrong() == nullptr && second.wrong() == nullptr ? 0 : 2;
+  });
+  sharing_trainer trainer{address()};
+  EXPECT_EQ(train_until_over(trainer, child), 0);
+}
+
+TEST_F(attached_misuse, a_trainer_does_not_attach_to_itself) {
+  sharing_trainer trainer{address()};
+  std::string const why = message_of<usage_error>([&] { runtime const refused{attached_options(address())}; });
+  EXPECT_NE(why.find("submit jobs to the runtime that does"), std::string::npos) << why;
+  trainer.step();
+  EXPECT_TRUE(trainer.is_exact());
 }
 
 TEST_F(attached_misuse, a_message_of_another_version_may_have_any_size) {

@@ -140,10 +140,15 @@ class job_memories : public testing::Test {
     tick();
   }
   std::uint64_t give_back(std::uint64_t bytes, std::chrono::nanoseconds at_most = 60s) {
-    detail::memory_request request{.bytes = bytes, .deadline = now_ + at_most};
-    memories_->ask(request);
-    tick_until([&] { return request.is_over; });
-    return memories_->await(request);
+    auto const request = ask(bytes, at_most);
+    tick_until([&] { return request->is_over; });
+    return memories_->requests().await(request);
+  }
+  std::shared_ptr<detail::memory_request> ask(std::uint64_t bytes, std::chrono::nanoseconds at_most) {
+    auto made =
+        std::make_shared<detail::memory_request>(detail::memory_request{.bytes = bytes, .deadline = now_ + at_most});
+    memories_->requests().ask(made);
+    return made;
   }
   static bool is_evicted(round_job const& of) { return of.record->state() == job_state::evicted; }
 

@@ -33,15 +33,14 @@ TEST_F(job_memories, that_its_owner_may_have_written_since_is_not_dropped) {
 TEST_F(job_memories, of_a_job_that_ends_while_it_is_asked_for_is_its_owners) {
   start(64 * page, {.saved_bytes = 8 * page});
   round_job& job = add(page);
-  detail::memory_request request{.bytes = 1, .deadline = now_ + 60s};
-  memories_->ask(request);
+  auto const request = ask(1, 60s);
   tick();
   ASSERT_TRUE(job.record->is_asked_to_leave());
   EXPECT_EQ(job.record->move_to(job_state::finished), job_state::finished);
   EXPECT_TRUE(job.record->hold(0ns));
   tick();
-  EXPECT_TRUE(request.is_over);
-  EXPECT_EQ(request.given, 0U);
+  EXPECT_TRUE(request->is_over);
+  EXPECT_EQ(request->given, 0U);
 }
 
 TEST_F(job_memories, that_is_lost_or_anothers_is_refused) {
@@ -65,12 +64,11 @@ TEST_F(job_memories, of_a_job_that_is_cancelled_while_it_is_saved_stays) {
   job.one_round();
   auto const bits = job.bits();
   std::uint64_t const before = executor_->device_free_bytes();
-  detail::memory_request request{.bytes = 1, .deadline = now_ + 60s};
-  memories_->ask(request);
+  auto const request = ask(1, 60s);
   tick();
   tick();  // saves
   job.record->want(job_core::wish::cancel);
-  tick_until([&] { return request.is_over; });
+  tick_until([&] { return request->is_over; });
   EXPECT_EQ(executor_->device_free_bytes(), before);
   tick_until([&] { return job.record->state() == job_state::cancelled; });
   EXPECT_EQ(job.bits(), bits);
@@ -83,16 +81,74 @@ TEST_F(job_memories, that_is_asked_for_during_a_tick_is_not_refused_before_the_n
   add(2 * page, 1);
   EXPECT_EQ(give_back(1), 2 * page);
   device_array<char> const trainers{*executor_, 61 * page};  // so it stays away, and nothing moves
-  detail::memory_request late{.bytes = 1, .deadline = now_ + 600s};
+  std::shared_ptr<detail::memory_request> late;
   bool asked = false;
   executor_->looks_at_free = [&] {
-    if (!std::exchange(asked, true)) memories_->ask(late);
+    if (!std::exchange(asked, true)) late = ask(1, 600s);
   };
   tick_until([&] { return asked; });
-  EXPECT_FALSE(late.is_over);
+  EXPECT_FALSE(late->is_over);
   executor_->looks_at_free = {};
-  tick_until([&] { return late.is_over; });
-  EXPECT_GE(memories_->await(late), 2 * page);
+  tick_until([&] { return late->is_over; });
+  EXPECT_GE(memories_->requests().await(late), 2 * page);
+}
+
+/// What others hold of the same machine: they free it when a tick has passed.
+class holders final : public detail::memory_of_others {
+ public:
+  holders(executor& machine, std::size_t bytes) : held_(machine, bytes) {}
+  std::uint64_t take(std::uint64_t bytes, std::chrono::nanoseconds within) override {
+    within_ = within;
+    ++asked_;
+    leaves_ = leaves_ || bytes != 0;
+    return held_.size();
+  }
+  std::uint64_t freed() override {
+    if (!leaves_) return 0;
+    std::uint64_t const went = held_.size();
+    held_ = {};
+    return went;
+  }
+  int times_asked() const { return asked_; }
+  std::chrono::nanoseconds within() const { return within_; }
+
+ private:
+  device_array<char> held_;
+  bool leaves_ = false;
+  int asked_ = 0;
+  std::chrono::nanoseconds within_{0};
+};
+
+TEST_F(job_memories, of_others_goes_first_and_that_of_jobs_for_the_rest) {
+  start(64 * page, {.saved_bytes = 8 * page});
+  holders others{*executor_, 3 * page};
+  memories_->take_from_others_first(&others);
+  round_job& job = add(2 * page);
+  EXPECT_EQ(give_back(3 * page, 40s), 3 * page);
+  EXPECT_FALSE(is_evicted(job));
+  EXPECT_EQ(others.within(), 40s);
+  EXPECT_EQ(give_back(1), 2 * page) << "they have no more";
+  EXPECT_TRUE(is_evicted(job));
+}
+
+TEST_F(job_memories, of_others_and_of_jobs_is_asked_for_at_once) {
+  start(64 * page, {.saved_bytes = 8 * page});
+  holders others{*executor_, 3 * page};
+  memories_->take_from_others_first(&others);
+  round_job& job = add(2 * page);
+  EXPECT_EQ(give_back(4 * page), 5 * page);
+  EXPECT_TRUE(is_evicted(job));
+}
+
+TEST_F(job_memories, of_others_fills_the_reserve_although_there_is_no_job) {
+  start(16 * page, {.reserve_bytes = 8 * page, .saved_bytes = page});
+  holders others{*executor_, 6 * page};
+  memories_->take_from_others_first(&others);
+  device_array<char> const trainers{*executor_, 4 * page};
+  settle();
+  EXPECT_EQ(others.times_asked(), 1);
+  EXPECT_GT(others.within(), 1s);
+  EXPECT_EQ(executor_->device_free_bytes(), 12 * page);
 }
 
 TEST(job_memory, knows_a_piece_that_came_to_the_addresses_of_another) {
