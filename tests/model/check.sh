@@ -60,6 +60,13 @@ armed_ends          | channels | fair   | none | ENDS EXCUSE_EDGES CHANNELS=2 WH
 present_inside      | channels | safety | none | EXCUSE_EDGES CHANNELS=3 APART PRESENT LEASE WAIT_AT=2
 open_moves          | channels | safety | none | EXCUSE_EDGES CHANNELS=2 ONLY_WHEN_OPEN MOVES MOVES_IN_USE
 open_full           | channels | safety | none | EXCUSE_EDGES CHANNELS=2 ONLY_WHEN_OPEN FULL=2
+attached            | attached | safety | none | BUBBLES=4
+attached_trainers   | attached | safety | none | TRAINER_DIES TRAINERS=2 BUBBLES=2
+attached_workers    | attached | safety | none | WORKER_DIES WORKERS=2
+attached_both       | attached | safety | none | TRAINER_DIES TRAINERS=2 WORKER_DIES WORKERS=2 BUBBLES=1
+attached_trains     | attached | fair   | none | TRAINS STALL WORKER_DIES BUBBLES=2
+attached_leaves     | attached | fair   | none | LEAVES TRAINER_DIES BUBBLES=2
+attached_leaves_two | attached | fair   | none | LEAVES TRAINER_DIES TRAINERS=2 BUBBLES=1
 
 EXTENT_WITHOUT_TAG       | protocol | safety | assertion | LEAVE_ANY ITEMS0=1 ITEMS1=2
 RING_WITHOUT_TAG         | protocol | safety | assertion | LEAVE_ANY
@@ -104,11 +111,18 @@ RELEASE_BEFORE_COPY      | channels | safety | assertion | EXCUSE_EDGES CHANNELS
 ENQUEUE_BLOCKS           | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 FULL=2 LEASE
 MOVES_IN_USE             | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 MOVES
 ANY_BUBBLE               | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 APART BUBBLES=2 LEASE
+NOT_MARKED               | attached | safety | assertion | BUBBLES=4
+NO_SECOND_LOOK           | attached | safety | assertion | BUBBLES=4
+FEW_VALUES               | attached | safety | assertion | BUBBLES=4 VALUES=4
+NUMBER_AGAIN             | attached | safety | assertion | WORKER_DIES WORKERS=2
+ATTACHES_WITH_A_BLOCK    | attached | fair   | cycle     | LEAVES TRAINER_DIES TRAINERS=2 BUBBLES=1
+CLOSE_WAITS              | attached | fair   | cycle     | TRAINS STALL BUBBLES=2
+STAYS                    | attached | fair   | cycle     | LEAVES TRAINER_DIES BUBBLES=2
 AGAIN_UNSEEN             | channels | safety | assertion | EXCUSE_EDGES CHANNELS=2 LEASE
 '
 
 # Those that search for longer than the compiler would take to optimise it.
-long='three_blocks control ends_fed open_moves armed_control armed_copy armed_ends armed_twice armed_twice_leases armed_freely_leases'
+long='attached attached_trainers attached_workers attached_both three_blocks control ends_fed open_moves armed_control armed_copy armed_ends armed_twice armed_twice_leases armed_freely_leases'
 
 names() { grep '|' <<<"$table" | cut -d '|' -f 1 | tr -d ' '; }
 

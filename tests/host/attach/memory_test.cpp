@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +71,11 @@ class memory_of_workers : public test::attached {
     std::uint64_t sum = 0;
     for (worker_summary const& each : trainer.side().summary().workers()) sum += each.held_bytes;
     return sum;
+  }
+  static std::set<int> priorities(sharing_trainer& trainer) {
+    std::set<int> found;
+    for (worker_summary const& each : trainer.side().summary().workers()) found.insert(each.priority);
+    return found;
   }
   static void train_until_held(sharing_trainer& trainer, std::uint64_t bytes) {
     await_that([&] {
@@ -148,7 +154,10 @@ TEST_F(memory_of_workers, is_asked_of_the_lowest_priority_first) {
   pid_t const high = worker(5);
   pid_t const low = worker(1);
   sharing_trainer trainer{address()};
-  train_until_held(trainer, 2 * held);
+  await_that([&] {
+    trainer.step();
+    return held_by_workers(trainer) >= 2 * held && priorities(trainer) == std::set{1, 5};
+  });
   EXPECT_EQ(trainer.side().memory().give_back(held, 10s), held);
   for (worker_summary const& each : trainer.side().summary().workers())
     EXPECT_EQ(each.held_bytes >= small, each.process == high) << each.priority;
