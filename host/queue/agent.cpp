@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/queue/agent.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include <unistd.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/queue/job_id.hpp>
+#include <lull/host/queue/policy.hpp>
+
+namespace lull::queue {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr std::size_t max_reason_bytes = 300;
+constexpr std::streamoff max_log_end = 4'096;
+constexpr int refused_code = 2;       // as programs say that they were called wrongly
+constexpr int interrupted_code = 130;  // as a program that SIGINT ends
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+/// Returns the last line of a job's log, as text.
+std::string last_line(fs::path const& log) {
+  std::ifstream file{log, std::ios::binary | std::ios::ate};
+  if (!file) return {};
+  std::streamoff const from = std::max<std::streamoff>(0, file.tellg() - max_log_end);
+  file.seekg(from);
+  std::string line;
+  for (std::string each; std::getline(file, each);)
+    if (!each.empty()) line = std::move(each);
+  if (line.size() > max_reason_bytes) line.resize(max_reason_bytes);
+  for (char& each : line)
+    if (static_cast<unsigned char>(each) < ' ') each = ' ';
+  return line;
+}
+
+fs::path checkpoint_of(fs::path const& folder, unsigned attempt) {
+  return folder / ("checkpoint-" + std::to_string(attempt));
+}
+
+/// Gives an attempt what the last one before it had saved. Files are replaced as a whole, so both may use them.
+void take_over_checkpoint(fs::path const& folder, unsigned attempt) {
+  fs::path const to = checkpoint_of(folder, attempt);
+  fs::create_directory(to);
+  for (unsigned before = attempt; --before != 0;) {
+    std::error_code none;
+    bool any = false;
+    for (auto const& each : fs::directory_iterator{checkpoint_of(folder, before), none}) {
+      if (!each.is_regular_file(none) || each.is_symlink(none)) continue;
+      fs::path const target = to / each.path().filename();
+      fs::create_hard_link(each.path(), target, none);
+      if (none) fs::copy_file(each.path(), target);
+      any = true;
+    }
+    if (any) return;
+  }
+}
+
+std::string text_of(program_end const& how) {
+  if (how.signal != 0) return std::string{"died of "} + ::strsignal(how.signal);
+  return "ended with code " + std::to_string(how.code);
+}
+
+}  // namespace
+
+fs::path attempt::result(fs::path const& wanted) const {
+  fs::path const name = wanted.filename();
+  return wanted.parent_path() /
+         (name.stem().string() + ".attempt-" + std::to_string(number) + name.extension().string());
+}
+
+agent::agent(job_store& store, prepare_function prepare, std::function<void(std::string)> log, options asked)
+    : store_(store),
+      prepare_(std::move(prepare)),
+      log_(std::move(log)),
+      asked_(std::move(asked)),
+      record_{.id = make_token(), .host = host_name(), .process = ::getpid(), .offers = asked_.offers},
+      watch_(store.lease()) {}
+
+agent::~agent() {
+  running_.clear();
+  try {
+    store_.forget_agent(record_.id);
+  } catch (std::exception const&) {  // it counts as dead after its lease
+  }
+}
+
+void agent::beat(time_point now) {
+  if (now < next_beat_) return;
+  ++record_.beats;
+  store_.beat(record_);
+  next_beat_ = now + store_.lease() / 4;
+}
+
+agent::time_point agent::tick(time_point now) {
+  beat(now);
+  watch_.see(store_.agents(), now);
+  std::map<std::string, job_entry> all;
+  for (job_entry& each : store_.list()) all.emplace(each.id, std::move(each));
+  running_.remove_if([&](running_job& job) { return look_after(job, all, now); });
+  take_over(all, now);
+  bool const any_begun = !stops_ && begin_jobs(all, now);
+  bool const any_at_work =
+      std::any_of(all.begin(), all.end(), [](auto const& each) {
+        return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
+      });
+  quiet_rounds_ = any_begun || any_at_work || !running_.empty() ? 0 : quiet_rounds_ + 1;
+  auto const usual = asked_.look_every.count() != 0 ? asked_.look_every : std::min<std::chrono::nanoseconds>(
+                                                                             store_.lease() / 30, 1s);
+  return now + (any_begun ? 0ns : running_.empty() ? usual : std::min<std::chrono::nanoseconds>(usual, 100ms));
+}
+
+void agent::stop(time_point now) {
+  stops_ = true;
+  for (running_job& each : running_) ask_to_end(each, now);
+}
+
+void agent::ask_to_end(running_job& job, time_point now) {
+  if (job.kill_at) return;
+  job.process->signal(SIGINT);
+  job.kill_at = now + stops_within;
+}
+
+/// Returns whether the job no longer runs here.
+bool agent::look_after(running_job& job, std::map<std::string, job_entry> const& all, time_point now) {
+  if (auto const how = job.process->end()) {
+    conclude(job, *how);
+    return true;
+  }
+  auto const at = all.find(job.entry.id);
+  if (at != all.end() && at->second.version > job.entry.version && !job.is_taken) {
+    job.is_taken = true;
+    log_("job " + job.entry.id + " is now " + std::string{name_of(at->second.stage)} + ": it is stopped here");
+    ask_to_end(job, now);
+  }
+  if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
+    job.is_late = true;
+    ask_to_end(job, now);
+  }
+  if (job.kill_at && now >= *job.kill_at) job.process->signal(SIGKILL);
+  return false;
+}
+
+void agent::change(job_entry const& from, job_stage to, std::string const& reason,
+                   std::function<void(job_entry&)> const& also) {
+  job_entry next = from;
+  next.stage = to;
+  if (also) also(next);
+  durability const how = waits(to) || is_at_work(to) ? durability::may_be_lost : durability::durable;
+  if (store_.change(from, next, {.reason = reason}, how))
+    log_("job " + from.id + ": " + std::string{name_of(to)} + (reason.empty() ? "" : ": " + reason));
+}
+
+void agent::conclude(running_job& job, program_end const& how) {
+  if (job.is_taken) return;
+  std::string const line = last_line(job.at.log);
+  std::string const reason =
+      "attempt " + std::to_string(job.at.number) + " " + text_of(how) + (line.empty() ? "" : ": " + line);
+  if (how == program_end{.code = 0}) {
+    job_entry next = job.entry;
+    next.stage = job_stage::done;
+    auto const done =
+        store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable);
+    if (!done) return log_("job " + job.entry.id + " was done here, too late: it is no longer this agent's");
+    return put_in_place(*done);
+  }
+  bool const was_killed = job.kill_at && how.signal == SIGKILL;
+  if (job.is_late) {
+    change(job.entry, job_stage::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
+  } else if (stops_ && (was_killed || how.code == interrupted_code || how.signal == SIGINT)) {
+    change(job.entry, job_stage::saved, "its agent was stopped");
+  } else if (how.code == refused_code) {
+    change(job.entry, job_stage::refused, line.empty() ? reason : line);
+  } else if (how.signal != 0) {
+    bool const is_last = job.entry.deaths + 1 >= max_deaths;
+    change(job.entry, is_last ? job_stage::held : job_stage::saved, reason, [](job_entry& of) { ++of.deaths; });
+  } else {
+    bool const is_last = job.entry.failures + 1 >= job.document.attempts;
+    change(job.entry, is_last ? job_stage::failed : job_stage::saved, reason, [](job_entry& of) { ++of.failures; });
+  }
+}
+
+/// Renames what the attempt that ended has written. Any agent may do it, and again.
+void agent::put_in_place(job_entry const& done) {
+  auto const history = store_.events(done.id);
+  if (history.empty() || history.back().version != done.version) return;
+  for (auto const& [from, to] : history.back().results) {
+    std::error_code problem;
+    fs::rename(from, to, problem);
+    std::error_code none;
+    if (problem && !fs::exists(to, none)) log_("job " + done.id + ": " + from + ": " + problem.message());
+  }
+  change(done, job_stage::done, "", [](job_entry& of) { of.in_place = true; });
+}
+
+/// Gives back the jobs of agents that are dead, and ends what they had begun to end.
+void agent::take_over(std::map<std::string, job_entry> const& all, time_point now) {
+  for (auto const& [id, each] : all) {
+    bool const ends = each.stage == job_stage::done && !each.in_place;
+    if ((!is_at_work(each.stage) && !ends) || each.agent == record_.id || !watch_.is_dead(each.agent, now)) continue;
+    if (ends) {
+      put_in_place(each);
+      continue;
+    }
+    bool const is_last = each.deaths + 1 >= max_deaths;
+    change(each, is_last ? job_stage::held : job_stage::saved,
+           "agent " + each.agent + " has not been heard of for its lease", [](job_entry& of) { ++of.deaths; });
+  }
+}
+
+job_document const* agent::document_of(job_entry const& entry) {
+  auto const known = documents_.find(entry.id);
+  if (known != documents_.end()) return &known->second;
+  try {
+    return &documents_.emplace(entry.id, store_.document(entry.id)).first->second;
+  } catch (input_error const& wrong) {
+    change(entry, job_stage::refused, wrong.what());
+    return nullptr;
+  }
+}
+
+/// Returns whether a job was begun.
+bool agent::begin_jobs(std::map<std::string, job_entry> const& all, time_point now) {
+  std::vector<job_entry> waiting;
+  for (auto const& [id, each] : all)
+    if (waits(each.stage)) waiting.push_back(each);
+  first_come(waiting);
+  bool any = false;
+  for (job_entry const& each : waiting) {
+    if (running_.size() >= asked_.jobs_at_once) break;
+    job_document const* const found = document_of(each);
+    if (found == nullptr) continue;
+    readiness const is = readiness_of(*found, all);
+    if (is.what == readiness::never) change(each, job_stage::refused, is.why);
+    if (is.what != readiness::ready) continue;
+    job_entry next = each;
+    next.stage = job_stage::claimed;
+    next.agent = record_.id;
+    ++next.attempt;
+    auto const claimed = store_.change(each, next, {}, durability::may_be_lost);
+    if (claimed) any = begin(*claimed, *found, now) || any;
+  }
+  for (auto at = documents_.begin(); at != documents_.end();) {  // of jobs that no longer wait
+    auto const is = all.find(at->first);
+    at = is != all.end() && waits(is->second.stage) ? std::next(at) : documents_.erase(at);
+  }
+  return any;
+}
+
+bool agent::begin(job_entry const& claimed, job_document document, time_point now) {
+  running_job job{.entry = claimed, .document = std::move(document), .begun = now};
+  try {
+    fs::path const folder = store_.folder(claimed.id);
+    job.at = {.id = claimed.id,
+              .number = claimed.attempt,
+              .checkpoint = checkpoint_of(folder, claimed.attempt),
+              .log = folder / ("log-" + std::to_string(claimed.attempt))};
+    take_over_checkpoint(folder, claimed.attempt);
+    job.prepared = prepare_(job.document, job.at);
+    job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log);
+  } catch (usage_error const& wrong) {
+    change(claimed, job_stage::refused, wrong.what());
+    return false;
+  } catch (input_error const& wrong) {
+    change(claimed, job_stage::refused, wrong.what());
+    return false;
+  } catch (std::exception const& problem) {  // of this machine, such as a full disk
+    bool const is_last = claimed.failures + 1 >= job.document.attempts;
+    change(claimed, is_last ? job_stage::failed : job_stage::saved, problem.what(),
+           [](job_entry& of) { ++of.failures; });
+    return false;
+  }
+  job_entry next = claimed;
+  next.stage = job_stage::running;
+  auto const runs = store_.change(claimed, next, {}, durability::may_be_lost);
+  if (!runs) return false;  // somebody was faster: its process is killed
+  job.entry = *runs;
+  log_("job " + claimed.id + " (" + job.document.name + ") runs, attempt " + std::to_string(claimed.attempt));
+  running_.push_back(std::move(job));
+  return true;
+}
+
+}  // namespace lull::queue

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lull/host/queue/child_process.hpp>
+#include <lull/host/queue/lease_watch.hpp>
+#include <lull/host/queue/store.hpp>
+
+namespace lull::queue {
+
+/// Where one attempt of a job works.
+struct attempt {
+  std::string id{};
+  unsigned number = 0;
+  std::filesystem::path checkpoint{};  // a folder; what an earlier attempt had saved is in it
+  std::filesystem::path log{};
+
+  /// Returns the name under which the attempt writes a result: "ranks.attempt-2.csv" for "ranks.csv".
+  std::filesystem::path result(std::filesystem::path const& wanted) const;
+};
+
+/// A program that does a job's work. Code 0: it is done; 2: it is refused.
+struct prepared_job {
+  std::vector<std::string> arguments{};
+  std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
+};
+
+/// Takes jobs from a store and runs each in a process of its own. What an attempt writes has a name of its own, so an
+/// agent that was stopped for longer than its lease, and goes on, spoils nothing: only the attempt that the store knows
+/// as the one that ended has its results put in place. One thread calls all of it.
+class agent {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  /// Makes a program of a job. Throws usage_error or input_error, with which the job is refused.
+  using prepare_function = std::function<prepared_job(job_document const&, attempt const&)>;
+
+  struct options {
+    std::size_t jobs_at_once = 1;
+    std::string offers{};                   // what it has, in words
+    std::chrono::nanoseconds look_every{0};  // 0: chosen by the lease
+  };
+  static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
+  static constexpr std::chrono::seconds stops_within{30};
+
+  agent(job_store& store, prepare_function prepare, std::function<void(std::string)> log, options asked);
+  /// Kills what still runs.
+  ~agent();
+  agent(agent const&) = delete;
+  agent& operator=(agent const&) = delete;
+
+  /// Does one round of work. Returns when the next should come.
+  time_point tick(time_point now);
+  /// Returns whether, at the last two rounds, no job was at work anywhere or could be begun.
+  bool is_idle() const noexcept { return quiet_rounds_ >= 2; }
+  /// Takes no further jobs, and asks those that run to save themselves.
+  void stop(time_point now);
+  /// Returns whether no job runs here.
+  bool is_empty() const noexcept { return running_.empty(); }
+  std::string const& id() const noexcept { return record_.id; }
+
+ private:
+  struct running_job {
+    job_entry entry{};
+    job_document document{};
+    attempt at{};
+    std::unique_ptr<child_process> process{};
+    prepared_job prepared{};
+    time_point begun{};
+    std::optional<time_point> kill_at{};  // it was asked to end
+    bool is_taken = false;                // somebody else has changed it
+    bool is_late = false;
+  };
+
+  void beat(time_point now);
+  bool look_after(running_job& job, std::map<std::string, job_entry> const& all, time_point now);
+  void conclude(running_job& job, program_end const& how);
+  void take_over(std::map<std::string, job_entry> const& all, time_point now);
+  void put_in_place(job_entry const& done);
+  bool begin_jobs(std::map<std::string, job_entry> const& all, time_point now);
+  bool begin(job_entry const& claimed, job_document document, time_point now);
+  static void ask_to_end(running_job& job, time_point now);
+  void change(job_entry const& from, job_stage to, std::string const& reason,
+              std::function<void(job_entry&)> const& also = {});
+  job_document const* document_of(job_entry const& entry);
+
+  job_store& store_;
+  prepare_function const prepare_;
+  std::function<void(std::string)> const log_;
+  options const asked_;
+  agent_record record_;
+  lease_watch watch_;
+  time_point next_beat_{};
+  bool stops_ = false;
+  int quiet_rounds_ = 0;
+  std::map<std::string, job_document> documents_;
+  std::list<running_job> running_;
+};
+
+}  // namespace lull::queue

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lull::queue {
+
+/// Returns a new id: 20 letters and digits that no other has. Ids of one machine sort by the time they were made, to a
+/// millisecond; within one, as they were made.
+std::string make_job_id();
+bool is_job_id(std::string_view text) noexcept;
+
+/// Returns 12 random letters and digits, for an agent or a change of a job.
+std::string make_token();
+bool is_token(std::string_view text) noexcept;
+
+}  // namespace lull::queue

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include <lull/host/queue/store.hpp>
+
+namespace lull::queue {
+
+/// Tells which agents are dead: those whose counters have stood still for a lease, by this process's own clock, which
+/// stands still with it no longer than the machine does. So clocks of different machines are never compared. Not
+/// thread-safe.
+class lease_watch {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  explicit lease_watch(std::chrono::nanoseconds lease) noexcept : lease_(lease) {}
+
+  /// Call it with all agents, regularly.
+  void see(std::span<agent_record const> agents, time_point now);
+  /// An agent that was never seen is watched from the first question on.
+  bool is_dead(std::string const& agent, time_point now);
+
+ private:
+  struct seen {
+    std::uint64_t beats = 0;
+    time_point since{};  // it has had so many
+  };
+
+  std::chrono::nanoseconds const lease_;
+  std::map<std::string, seen> agents_;
+  time_point last_look_{};
+};
+
+}  // namespace lull::queue

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/queue/open_folder.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/queue/job_id.hpp>
+
+namespace lull::queue {
+
+namespace {
+
+constexpr mode_t own_file = S_IRUSR | S_IWUSR;
+constexpr int max_listings = 8;
+
+bool is_same_moment(struct stat const& one, struct stat const& other) {
+  auto const same = [](timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; };
+  return same(one.st_mtim, other.st_mtim) && same(one.st_ctim, other.st_ctim);
+}
+
+}  // namespace
+
+open_folder open_folder::own(std::filesystem::path const& path) {
+  auto made =
+      process_descriptor::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (!made) throw usage_error{"the folder " + path.string() + " cannot be opened: " + std::strerror(errno)};
+  open_folder found{std::move(made), path};
+  struct stat about {};
+  if (::fstat(found.of_.get(), &about) != 0) found.fail("fstat", "");
+  if (about.st_uid != ::geteuid() || (about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    throw usage_error{"the folder " + path.string() + " is not this user's alone: chmod 700 it, or name another"};
+  return found;
+}
+
+void open_folder::fail(char const* call, std::string const& name) const {
+  int const code = errno;
+  std::string const where = name.empty() ? path_.string() : (path_ / name).string();
+  throw device_error{code, std::strerror(code), call, where};
+}
+
+open_folder open_folder::below(std::string const& name) const {
+  auto const open = [&] {
+    return process_descriptor::opened_by(
+        [&] { return ::openat(of_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+  };
+  auto made = open();
+  if (!made && errno == ENOENT) {
+    if (::mkdirat(of_.get(), name.c_str(), S_IRWXU) != 0 && errno != EEXIST) fail("mkdir", name);
+    flush_names();
+    made = open();
+  }
+  if (!made) fail("open", name);
+  return open_folder{std::move(made), path_ / name};
+}
+
+void open_folder::write_new(std::string const& name, std::string_view text, flushing when) const {
+  auto const file = process_descriptor::opened_by([&] {
+    return ::openat(of_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file);
+  });
+  if (!file) fail("open", name);
+  while (!text.empty()) {
+    ssize_t const done = ::write(file.get(), text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail("write", name);
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (when == flushing::flush && ::fsync(file.get()) != 0) fail("fsync", name);
+}
+
+void open_folder::replace(std::string const& name, std::string_view text) const {
+  std::string const other = name + "." + make_token();
+  write_new(other, text, flushing::later);
+  if (::renameat(of_.get(), other.c_str(), of_.get(), name.c_str()) != 0) fail("rename", name);
+}
+
+bool open_folder::link(std::string const& from, std::string const& to) const {
+  if (::linkat(of_.get(), from.c_str(), of_.get(), to.c_str(), 0) == 0) return true;
+  if (errno != EEXIST) fail("link", to);
+  return false;
+}
+
+bool open_folder::rename(std::string const& from, std::string const& to) const {
+  if (::renameat(of_.get(), from.c_str(), of_.get(), to.c_str()) == 0) return true;
+  int const code = errno;
+  // A file server that did it may have lost its answer, and then says that there is no such file.
+  struct stat about {};
+  if (::fstatat(of_.get(), to.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  errno = code;
+  if (code != ENOENT) fail("rename", from);
+  return false;
+}
+
+void open_folder::remove(std::string const& name) const noexcept { ::unlinkat(of_.get(), name.c_str(), 0); }
+
+std::optional<std::string> open_folder::read(std::string const& name, std::size_t max_bytes) const {
+  auto const file = process_descriptor::opened_by(
+      [&] { return ::openat(of_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); });
+  if (!file && errno == ENOENT) return std::nullopt;
+  struct stat about {};
+  if (!file || ::fstat(file.get(), &about) != 0) fail("open", name);
+  if (!S_ISREG(about.st_mode)) throw input_error{(path_ / name).string(), 0, "is no ordinary file"};
+  std::string text(max_bytes + 1, '\0');
+  std::size_t got = 0;
+  for (;;) {
+    ssize_t const more = ::read(file.get(), text.data() + got, text.size() - got);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) fail("read", name);
+    if (more == 0) break;
+    got += static_cast<std::size_t>(more);
+    if (got > max_bytes)
+      throw input_error{(path_ / name).string(), 0, "is larger than " + std::to_string(max_bytes) + " bytes"};
+  }
+  text.resize(got);
+  return text;
+}
+
+/// While a name changes, a listing may have neither the one nor the other; so it is made again if any has changed.
+std::vector<std::string> open_folder::names() const {
+  std::vector<std::string> found;
+  for (int i = 0; i < max_listings; ++i) {
+    std::unique_ptr<DIR, int (*)(DIR*)> const all{::fdopendir(::openat(of_.get(), ".", O_RDONLY | O_CLOEXEC)),
+                                                  ::closedir};
+    struct stat before {};
+    if (all == nullptr || ::fstat(::dirfd(all.get()), &before) != 0) fail("open", "");
+    found.clear();
+    errno = 0;
+    while (dirent const* const each = ::readdir(all.get())) {
+      if (each->d_name[0] != '.') found.emplace_back(each->d_name);
+    }
+    if (errno != 0) fail("readdir", "");
+    struct stat after {};
+    if (::fstat(::dirfd(all.get()), &after) != 0) fail("fstat", "");
+    if (is_same_moment(before, after)) break;
+  }
+  return found;
+}
+
+void open_folder::flush_names() const {
+  if (::fsync(of_.get()) != 0) fail("fsync", "");
+}
+
+void open_folder::flush_all() const {
+  if (::syncfs(of_.get()) != 0) fail("syncfs", "");
+}
+
+}  // namespace lull::queue

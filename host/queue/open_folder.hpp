@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lull/host/io/process_descriptor.hpp>
+
+namespace lull::queue {
+
+/// A folder by its descriptor, so that nothing that happens to its path leads elsewhere. Names in it are single parts of
+/// a path; links are not followed. What it makes only this user may read. Errors: device_error with the name and the
+/// call. Not thread-safe.
+class open_folder {
+ public:
+  /// Throws usage_error if it is not there, or if others may read or write there.
+  static open_folder own(std::filesystem::path const& path);
+
+  /// Opens a folder in it, and makes it if it is missing.
+  open_folder below(std::string const& name) const;
+  /// Writes a file that is not there. `flush`: to the disk, but for its name (`flush_names`).
+  enum class flushing { flush, later };
+  void write_new(std::string const& name, std::string_view text, flushing when) const;
+  /// Puts a file in the place of any other of that name, whole or not at all. It may be lost with the machine's power.
+  void replace(std::string const& name, std::string_view text) const;
+  /// Gives a second name to a file, if no file has that; returns whether it did.
+  bool link(std::string const& from, std::string const& to) const;
+  /// Returns false if there was no file of the first name. `to` is a name that nobody else would give.
+  bool rename(std::string const& from, std::string const& to) const;
+  void remove(std::string const& name) const noexcept;
+  /// Returns nothing if it is not there. Throws input_error if it is larger.
+  std::optional<std::string> read(std::string const& name, std::size_t max_bytes) const;
+  /// Returns what was in it at one moment, unless it changes all the time.
+  std::vector<std::string> names() const;
+  /// Has the names that were made, renamed and removed on the disk.
+  void flush_names() const;
+  /// Has all of the file system on the disk.
+  void flush_all() const;
+
+  std::filesystem::path const& path() const noexcept { return path_; }
+
+ private:
+  open_folder(process_descriptor of, std::filesystem::path path) : of_(std::move(of)), path_(std::move(path)) {}
+  [[noreturn]] void fail(char const* call, std::string const& name) const;
+
+  process_descriptor of_;
+  std::filesystem::path path_;  // for messages
+};
+
+}  // namespace lull::queue

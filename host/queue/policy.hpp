@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <lull/host/queue/store.hpp>
+
+namespace lull::queue {
+
+/// Whether a job may be begun now, and why not.
+struct readiness {
+  enum kind { ready, waits, never } what = ready;
+  std::string why{};
+};
+
+/// Looks at what the job awaits. `all`: by id.
+readiness readiness_of(job_document const& job, std::map<std::string, job_entry> const& all);
+
+/// First come, first served, by priority: puts the jobs in order. A pure function.
+void first_come(std::span<job_entry> waiting);
+
+}  // namespace lull::queue

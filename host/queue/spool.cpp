@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/host/queue/spool.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include <lull/host/error.hpp>
+#include <lull/host/io/lined_json.hpp>
+#include <lull/host/io/units.hpp>
+#include <lull/host/queue/entry_name.hpp>
+#include <lull/host/queue/job_id.hpp>
+
+namespace lull::queue {
+
+namespace {
+
+using json = nlohmann::json;
+
+constexpr char const* format_file = "FORMAT";
+constexpr std::string_view format_schema = "lull.spool/1";
+constexpr std::size_t max_small_file = 1 << 16;
+constexpr std::string_view parts = "0123456789abcdefghjkmnpqrstvwxyz";  // the last letters that ids have
+
+std::string document_name(std::string const& id) { return id + ".json"; }
+
+std::string event_name(std::string const& id, std::uint64_t version, std::string const& token) {
+  return id + "," + std::to_string(version) + "," + token;
+}
+
+std::string event_text(job_event const& event, std::string const& token_before) {
+  json const all{{"stage", name_of(event.stage)}, {"time_s", event.time_s},   {"agent", event.agent},
+                 {"attempt", event.attempt},      {"reason", event.reason},   {"results", event.results},
+                 {"version", event.version},      {"before", token_before}};
+  return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+struct event_read {
+  job_event event;
+  std::string before;  // the token of the change before it
+};
+
+event_read event_of(std::string const& text) {
+  json const all = json::parse(text);
+  event_read found;
+  std::string const stage = all.at("stage");
+  auto const at = std::find(stage_names.begin(), stage_names.end(), stage);
+  if (at == stage_names.end()) throw usage_error{"\"" + stage + "\" is no stage"};
+  found.event = {.version = all.at("version"),
+                 .stage = static_cast<job_stage>(at - stage_names.begin()),
+                 .time_s = all.at("time_s"),
+                 .agent = all.at("agent"),
+                 .attempt = all.at("attempt"),
+                 .reason = all.at("reason"),
+                 .results = all.at("results")};
+  found.before = all.at("before");
+  return found;
+}
+
+open_folder own_root(std::filesystem::path const& at) {
+  open_folder found = open_folder::own(at);
+  if (!found.read(format_file, max_small_file))
+    throw usage_error{at.string() + " is no spool: make one with lull queue init spool:" + at.string()};
+  return found;
+}
+
+[[noreturn]] void fail_unknown(std::string const& id) { throw usage_error{"there is no job " + id}; }
+
+/// Returns the letter by which a job's files are found.
+char letter_of(std::string const& id) {
+  if (!is_job_id(id)) throw usage_error{"\"" + id + "\" is no job's id"};
+  return id.back();
+}
+
+}  // namespace
+
+spool::spool(std::filesystem::path folder) : root_(own_root(folder)), agents_(root_.below("agents")) {
+  std::string const text = root_.read(format_file, max_small_file).value_or("");
+  lined_json const document{text, (folder / format_file).string(), max_small_file};
+  lined_object const format{document, "", {"schema", "lease"}};
+  if (format.text("schema") != format_schema)
+    format.fail("schema", "this version knows spools of schema " + std::string{format_schema} + " alone");
+  lease_ = parse_duration(format.text("lease").value_or("30s"));
+}
+
+void spool::make(std::filesystem::path const& folder, std::chrono::nanoseconds lease) {
+  if (lease < std::chrono::seconds{1} || lease > std::chrono::hours{24})
+    throw usage_error{"a lease is from 1s to 24h long"};
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    throw usage_error{"the folder " + folder.string() + " cannot be made: its own folder must be there, and writable"};
+  open_folder const root = open_folder::own(folder);
+  if (root.read(format_file, max_small_file)) return;
+  std::string const unfinished = std::string{format_file} + "-" + make_token();
+  for (std::string const& each : root.names()) {
+    if (!each.starts_with(format_file))
+      throw usage_error{folder.string() + " holds other files: name a folder that is empty or missing"};
+  }
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(lease).count();
+  root.write_new(unfinished, json{{"schema", format_schema}, {"lease", std::to_string(ms) + "ms"}}.dump() + "\n",
+                 open_folder::flushing::flush);
+  root.link(unfinished, format_file);  // unless another was faster
+  root.remove(unfinished);
+  root.flush_names();
+}
+
+open_folder const& spool::jobs_of(std::string const& id) { return part(jobs_, "jobs", letter_of(id)); }
+open_folder const& spool::events_of(std::string const& id) { return part(events_, "events", letter_of(id)); }
+
+open_folder const& spool::part(std::map<char, open_folder>& of, char const* kind, char letter) {
+  auto const known = of.find(letter);
+  if (known != of.end()) return known->second;
+  return of.emplace(letter, root_.below(kind).below(std::string{letter})).first->second;
+}
+
+std::vector<std::string> spool::submit(std::span<job_document const> jobs) {
+  bool const alone = jobs.size() == 1;
+  std::vector<job_entry> entries;
+  for (job_document const& each : jobs) {
+    job_entry const made{.id = make_job_id(), .priority = each.priority, .token = make_token()};
+    jobs_of(made.id).write_new(document_name(made.id), to_json(each),
+                               alone ? open_folder::flushing::flush : open_folder::flushing::later);
+    entries.push_back(made);
+  }
+  if (!alone) root_.flush_all();
+  std::vector<std::string> ids;
+  for (job_entry const& each : entries) {
+    jobs_of(each.id).write_new(name_of(each), "", open_folder::flushing::later);  // from now on it can be claimed
+    ids.push_back(each.id);
+  }
+  if (alone) jobs_of(ids.front()).flush_names();
+  if (!alone) root_.flush_all();
+  return ids;
+}
+
+std::vector<job_entry> spool::list() {
+  std::map<std::string, job_entry> latest;  // by id
+  open_folder const jobs = root_.below("jobs");
+  for (std::string const& last : jobs.names()) {
+    if (last.size() != 1 || parts.find(last) == parts.npos) continue;
+    for (std::string const& name : part(jobs_, "jobs", last.front()).names()) {
+      auto found = entry_of(name);
+      if (!found) continue;
+      auto const [at, is_new] = latest.try_emplace(found->id, *found);
+      if (!is_new && at->second.version < found->version) at->second = std::move(*found);
+    }
+  }
+  std::vector<job_entry> all;
+  for (auto& [id, each] : latest) all.push_back(std::move(each));
+  return all;
+}
+
+job_entry spool::entry(std::string const& id) {
+  std::optional<job_entry> latest;
+  for (std::string const& name : jobs_of(id).names()) {
+    if (!name.starts_with(id)) continue;
+    auto found = entry_of(name);
+    if (found && (!latest || latest->version < found->version)) latest = std::move(found);
+  }
+  if (!latest) fail_unknown(id);
+  return *latest;
+}
+
+job_document spool::document(std::string const& id) {
+  std::string const name = document_name(id);
+  auto const text = jobs_of(id).read(name, max_document_bytes);
+  if (!text) fail_unknown(id);
+  return parse_jobs(*text, (jobs_of(id).path() / name).string()).front();
+}
+
+std::optional<job_entry> spool::change(job_entry const& from, job_entry to, job_event what, durability how) {
+  to.id = from.id;
+  to.version = from.version + 1;
+  to.token = make_token();
+  what.version = to.version;
+  what.stage = to.stage;
+  what.time_s = std::time(nullptr);
+  what.agent = to.agent;
+  what.attempt = to.attempt;
+  bool const is_durable = how == durability::durable;
+  open_folder const& events = events_of(from.id);
+  std::string const event = event_name(to.id, to.version, to.token);
+  events.write_new(event, event_text(what, from.token),
+                   is_durable ? open_folder::flushing::flush : open_folder::flushing::later);
+  if (is_durable) events.flush_names();
+  if (!jobs_of(from.id).rename(name_of(from), name_of(to))) {
+    events.remove(event);
+    return std::nullopt;
+  }
+  if (is_durable) jobs_of(from.id).flush_names();
+  return to;
+}
+
+std::vector<job_event> spool::events(std::string const& id) {
+  job_entry const now = entry(id);
+  std::vector<job_event> all;
+  std::string token = now.token;
+  for (std::uint64_t version = now.version; version != 0; --version) {
+    auto const text = events_of(id).read(event_name(id, version, token), max_document_bytes);
+    if (!text) break;  // lost with the power of a machine: what comes before it cannot be told
+    try {
+      event_read found = event_of(*text);
+      all.push_back(std::move(found.event));
+      token = std::move(found.before);
+    } catch (std::exception const&) {
+      break;
+    }
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+void spool::beat(agent_record const& agent) {
+  json const all{{"beats", agent.beats}, {"host", agent.host}, {"process", agent.process}, {"offers", agent.offers}};
+  agents_.replace(agent.id, all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::vector<agent_record> spool::agents() {
+  std::vector<agent_record> all;
+  for (std::string const& id : agents_.names()) {
+    auto const text = is_token(id) ? agents_.read(id, max_small_file) : std::nullopt;
+    if (!text) continue;
+    json const found = json::parse(*text, nullptr, false);
+    if (!found.is_object()) continue;
+    all.push_back({.id = id,
+                   .beats = found.value("beats", std::uint64_t{0}),
+                   .host = found.value("host", ""),
+                   .process = found.value("process", std::int64_t{0}),
+                   .offers = found.value("offers", "")});
+  }
+  return all;
+}
+
+void spool::forget_agent(std::string const& id) { agents_.remove(id); }
+
+std::filesystem::path spool::folder(std::string const& id) {
+  return root_.below("work").below(std::string{letter_of(id)}).below(id).path();
+}
+
+}  // namespace lull::queue

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lull/host/queue/job_document.hpp>
+
+namespace lull::queue {
+
+/// What has become of a job. `saved`: it ran and goes on from its checkpoint. `done`: its results may still have to be
+/// put in place.
+enum class job_stage : std::uint8_t { queued, claimed, running, saved, done, failed, refused, held, cancelled };
+inline constexpr std::array<std::string_view, 9> stage_names{"queued", "claimed", "running", "saved",    "done",
+                                                             "failed", "refused", "held",    "cancelled"};
+constexpr std::string_view name_of(job_stage stage) { return stage_names[static_cast<std::size_t>(stage)]; }
+/// Returns whether an agent has the job.
+constexpr bool is_at_work(job_stage stage) { return stage == job_stage::claimed || stage == job_stage::running; }
+/// Returns whether the job waits for an agent.
+constexpr bool waits(job_stage stage) { return stage == job_stage::queued || stage == job_stage::saved; }
+/// Returns whether the job is over.
+constexpr bool is_over(job_stage stage) {
+  return stage == job_stage::done || stage == job_stage::failed || stage == job_stage::refused ||
+         stage == job_stage::cancelled;
+}
+
+/// What changes of a job, in one step each.
+struct job_entry {
+  std::string id{};
+  std::uint64_t version = 0;  // one more with each change
+  job_stage stage = job_stage::queued;
+  bool in_place = false;  // of a job that is done: its results are
+  int priority = 0;
+  unsigned attempt = 0;   // how often an agent has claimed it
+  unsigned failures = 0;  // attempts that failed
+  unsigned deaths = 0;    // … that ended with the death of its process or of its agent
+  std::string agent{};    // that claimed it last
+  std::string token{};    // of the last change
+
+  bool operator==(job_entry const&) const = default;
+};
+
+/// A line of a job's history.
+struct job_event {
+  std::uint64_t version = 0;
+  job_stage stage = job_stage::queued;
+  std::int64_t time_s = 0;  // since 1970 (UTC), by the clock of the machine that made the change
+  std::string agent{};
+  unsigned attempt = 0;
+  std::string reason{};                                                          // in words; empty: none is needed
+  std::vector<std::pair<std::string, std::string>> results{};  // of a job that is done: file, and what it is renamed to
+};
+
+/// An agent as it shows itself.
+struct agent_record {
+  std::string id{};
+  std::uint64_t beats = 0;  // counts as long as it lives
+  std::string host{};
+  std::int64_t process = 0;
+  std::string offers{};  // in words
+};
+
+/// Whether a change must be on the disk before `change` returns.
+enum class durability { durable, may_be_lost };
+
+/// Where jobs wait. Each call may be made from any process at any time; not thread-safe. Errors: device_error where the
+/// store refuses, usage_error for an id that is not there.
+class job_store {
+ public:
+  virtual ~job_store() = default;
+
+  /// Returns the ids, in order. All of them are on the disk then.
+  virtual std::vector<std::string> submit(std::span<job_document const> jobs) = 0;
+  /// Returns every job once, in no order. A job that changes meanwhile is told as it was or as it is.
+  virtual std::vector<job_entry> list() = 0;
+  virtual job_entry entry(std::string const& id) = 0;
+  virtual job_document document(std::string const& id) = 0;
+  /// Makes `to`, which `from` becomes, if the job still is as in `from`. Returns it as it is now, with its version and
+  /// token; nothing if somebody else was faster. `what` tells why.
+  virtual std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) = 0;
+  /// Returns the job's history, the oldest first.
+  virtual std::vector<job_event> events(std::string const& id) = 0;
+
+  /// Shows that an agent lives.
+  virtual void beat(agent_record const& agent) = 0;
+  virtual std::vector<agent_record> agents() = 0;
+  virtual void forget_agent(std::string const& id) = 0;
+  /// An agent that has not beaten for this long has lost its jobs.
+  virtual std::chrono::nanoseconds lease() const = 0;
+
+  /// Returns the folder in which attempts of a job keep checkpoints and logs. It is made if it is missing.
+  virtual std::filesystem::path folder(std::string const& id) = 0;
+};
+
+}  // namespace lull::queue
