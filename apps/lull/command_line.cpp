@@ -190,6 +190,7 @@ command_line::command_line() {
   add_choose(
       *app.add_subcommand("choose", "say which of several profiled tasks fits a trainer's bubbles and memory best"),
       choose);
+  queues.emplace(app);
   CLI::App* const doctors = app.add_subcommand(
       "doctor", "check what prevents harvesting here, say what to do, and measure what waits on the device cost");
   add_device_options(*doctors, doctor);

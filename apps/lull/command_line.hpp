@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <lull/apps/lull/commands.hpp>
+#include <lull/apps/lull/queue/command_line.hpp>
 
 namespace lull {
 
@@ -28,6 +29,7 @@ struct command_line {
   std::string shell;
   std::string new_task;
   std::optional<std::string> new_task_folder;
+  std::optional<queue_command_line> queues;
 };
 
 /// Returns what was wrong, and whose help says more. Names the nearest option for an unknown one, and the known

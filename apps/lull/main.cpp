@@ -60,6 +60,7 @@ exit_code dispatch(int argc, char** argv) {
   if (app.got_subcommand("run")) return run_command(asked.run, stop, std::cout);
   if (app.got_subcommand("work")) return work_command(asked.work, stop, std::cout);
   if (app.got_subcommand("top")) return top_command(asked.top, stop, std::cout);
+  if (auto const code = asked.queues->dispatch(stop, std::cout)) return *code;
   return harvest_command(asked.harvest, stop, std::cout);
 }
 

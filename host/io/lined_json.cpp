@@ -37,9 +37,9 @@ std::string reason_in(std::string_view message) {
 }
 
 /// Follows the reader, piece by piece, since a parsed tree does not keep lines.
-class line_keeper {
+class line_finder {
  public:
-  explicit line_keeper(std::map<std::string, std::uint64_t>& lines) : lines_(lines) {}
+  explicit line_finder(std::map<std::string, std::uint64_t>& lines) : lines_(lines) {}
 
   /// Returns what is wrong; empty: nothing.
   std::string meet(json::parse_event_t what, json const& value, std::uint64_t line) {
@@ -83,8 +83,7 @@ class line_keeper {
 }  // namespace
 
 lined_json::lined_json(std::string_view text, std::string file, std::size_t max_bytes) : file_(std::move(file)) {
-  if (text.size() > max_bytes)
-    throw input_error{file_, 0, "is larger than " + std::to_string(max_bytes) + " bytes"};
+  if (text.size() > max_bytes) throw input_error{file_, 0, "is larger than " + std::to_string(max_bytes) + " bytes"};
   for (auto const& fault : {encoding_fault(text), download_fault(text)}) {
     if (!fault.empty()) throw input_error{file_, 0, fault};
   }
@@ -97,12 +96,12 @@ lined_json::lined_json(std::string_view text, std::string file, std::size_t max_
                          if (c == '\n') ++line;
                          return c;
                        });
-  line_keeper keeper{lines_};
+  line_finder finder{lines_};
   std::string wrong;  // what is not JSON at all is told first
   std::uint64_t wrong_line = 0;
   auto const meets = [&](int, json::parse_event_t what, json const& value) {
     if (!wrong.empty()) return true;
-    wrong = keeper.meet(what, value, line);
+    wrong = finder.meet(what, value, line);
     wrong_line = line;
     return true;
   };

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t max_reason_bytes = 300;
 constexpr std::streamoff max_log_end = 4'096;
-constexpr int refused_code = 2;       // as programs say that they were called wrongly
+constexpr int refused_code = 2;        // as programs say that they were called wrongly
 constexpr int interrupted_code = 130;  // as a program that SIGINT ends
 
 std::string host_name() {
@@ -112,13 +112,12 @@ agent::time_point agent::tick(time_point now) {
   running_.remove_if([&](running_job& job) { return look_after(job, all, now); });
   take_over(all, now);
   bool const any_begun = !stops_ && begin_jobs(all, now);
-  bool const any_at_work =
-      std::any_of(all.begin(), all.end(), [](auto const& each) {
-        return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
-      });
+  bool const any_at_work = std::any_of(all.begin(), all.end(), [](auto const& each) {
+    return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
+  });
   quiet_rounds_ = any_begun || any_at_work || !running_.empty() ? 0 : quiet_rounds_ + 1;
-  auto const usual = asked_.look_every.count() != 0 ? asked_.look_every : std::min<std::chrono::nanoseconds>(
-                                                                             store_.lease() / 30, 1s);
+  auto const usual =
+      asked_.look_every.count() != 0 ? asked_.look_every : std::min<std::chrono::nanoseconds>(store_.lease() / 30, 1s);
   return now + (any_begun ? 0ns : running_.empty() ? usual : std::min<std::chrono::nanoseconds>(usual, 100ms));
 }
 
@@ -171,8 +170,7 @@ void agent::conclude(running_job& job, program_end const& how) {
   if (how == program_end{.code = 0}) {
     job_entry next = job.entry;
     next.stage = job_stage::done;
-    auto const done =
-        store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable);
+    auto const done = store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable);
     if (!done) return log_("job " + job.entry.id + " was done here, too late: it is no longer this agent's");
     return put_in_place(*done);
   }
@@ -269,7 +267,7 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
               .log = folder / ("log-" + std::to_string(claimed.attempt))};
     take_over_checkpoint(folder, claimed.attempt);
     job.prepared = prepare_(job.document, job.at);
-    job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log);
+    job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, job.document.run.folder);
   } catch (usage_error const& wrong) {
     change(claimed, job_stage::refused, wrong.what());
     return false;

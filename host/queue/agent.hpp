@@ -46,7 +46,7 @@ class agent {
 
   struct options {
     std::size_t jobs_at_once = 1;
-    std::string offers{};                   // what it has, in words
+    std::string offers{};                    // what it has, in words
     std::chrono::nanoseconds look_every{0};  // 0: chosen by the lease
   };
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held

@@ -23,7 +23,7 @@ namespace {
 }
 
 /// In the child: only calls that are safe after a fork of a program with several threads.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int log, int nothing, int tell) {
+[[noreturn]] void become(char* const* arguments, char const* folder, pid_t parent, int log, int nothing, int tell) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   bool const orphan = ::getppid() != parent;  // it died before that call
@@ -31,7 +31,8 @@ namespace {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int const each : {SIGINT, SIGTERM, SIGPIPE}) ::signal(each, SIG_DFL);
-  if (!orphan && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
+  bool const is_there = *folder == '\0' || ::chdir(folder) == 0;
+  if (!orphan && is_there && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
       ::dup2(log, STDERR_FILENO) >= 0)
     ::execvp(arguments[0], arguments);
   int const code = errno;
@@ -41,7 +42,8 @@ namespace {
 
 }  // namespace
 
-child_process::child_process(std::vector<std::string> const& arguments, std::filesystem::path const& log) {
+child_process::child_process(std::vector<std::string> const& arguments, std::filesystem::path const& log,
+                             std::string const& folder) {
   auto const opened = [](char const* path, int how) {
     return process_descriptor::opened_by([&] { return ::open(path, how | O_CLOEXEC, S_IRUSR | S_IWUSR); });
   };
@@ -58,7 +60,7 @@ child_process::child_process(std::vector<std::string> const& arguments, std::fil
   int const kept[] = {::fcntl(to.get(), F_DUPFD_CLOEXEC, 3), ::fcntl(nothing.get(), F_DUPFD_CLOEXEC, 3)};
   pid_t const parent = ::getpid();
   process_ = ::fork();
-  if (process_ == 0) become(texts.data(), parent, kept[0], kept[1], ends[1]);
+  if (process_ == 0) become(texts.data(), folder.c_str(), parent, kept[0], kept[1], ends[1]);
   for (int const each : {kept[0], kept[1], ends[1]}) ::close(each);
   int code = 0;
   ssize_t got = process_ < 0 ? -1 : 0;
@@ -68,7 +70,8 @@ child_process::child_process(std::vector<std::string> const& arguments, std::fil
   if (process_ < 0) fail("fork");
   if (got == 0) return;
   ::waitpid(process_, nullptr, 0);
-  throw usage_error{"the program " + arguments.front() + " cannot be started: " + std::strerror(code)};
+  throw usage_error{"the program " + arguments.front() + " cannot be started" +
+                    (folder.empty() ? "" : " in " + folder) + ": " + std::strerror(code)};
 }
 
 child_process::~child_process() {

@@ -22,8 +22,9 @@ struct program_end {
 /// prints is added to a file. Not thread-safe.
 class child_process {
  public:
-  /// Throws usage_error if there is no such program, device_error.
-  child_process(std::vector<std::string> const& arguments, std::filesystem::path const& log);
+  /// `folder`: where it runs; empty: here. Throws usage_error if there is no such program or folder, device_error.
+  child_process(std::vector<std::string> const& arguments, std::filesystem::path const& log,
+                std::string const& folder = {});
   /// Kills what still runs.
   ~child_process();
   child_process(child_process const&) = delete;

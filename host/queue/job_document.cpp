@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <type_traits>
 
 #include <lull/host/error.hpp>
@@ -22,25 +23,6 @@ constexpr std::size_t max_awaited = 1'000;
 constexpr std::size_t max_labels = 64;
 constexpr std::size_t max_name_bytes = 200;
 constexpr unsigned max_attempts = 100;
-
-/// Seconds since 1970 of "2026-12-01T10:00:00Z" (RFC 3339 in UTC); nothing for another text.
-std::optional<std::int64_t> seconds_of(std::string const& text) {
-  std::tm parts{};
-  char const* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  std::tm same = parts;
-  std::time_t const found = ::timegm(&same);  // which takes 31 February for a day in March
-  if (same.tm_mday != parts.tm_mday || same.tm_sec != parts.tm_sec) return std::nullopt;
-  return found;
-}
-
-std::string text_of_seconds(std::int64_t seconds) {
-  std::time_t const when = seconds;
-  std::tm parts{};
-  ::gmtime_r(&when, &parts);
-  char room[32];
-  return {room, std::strftime(room, sizeof room, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 /// A value of an option or of an array, as a user would spell it.
 std::string spelled(lined_json const& document, std::string const& pointer, json const& value) {
@@ -66,11 +48,8 @@ class reader {
     job_.user = short_text(all, "user").value_or("");
     job_.priority = static_cast<int>(all.whole_number("priority", -max_priority, max_priority).value_or(0));
     job_.attempts = static_cast<unsigned>(all.whole_number("attempts", 1, max_attempts).value_or(job_.attempts));
-    if (auto const text = all.text("deadline")) {
-      job_.deadline_s = seconds_of(*text);
-      if (!job_.deadline_s)
-        all.fail("deadline", "\"deadline\" is a time in UTC such as \"2026-12-01T10:00:00Z\", not \"" + *text + "\"");
-    }
+    if (auto const text = all.text("deadline"))
+      job_.deadline_s = in_units(all, "deadline", [&] { return parse_time(*text); });
     if (auto const text = all.text("memory"))
       job_.memory_bytes = in_units(all, "memory", [&] { return parse_size(*text); });
     if (all.has("at_most")) read_limits();
@@ -96,9 +75,12 @@ class reader {
     }
   }
   void read_run() {
-    lined_object const run{document_, "/run", {"task", "options", "command"}};
-    if (run.has("task") == run.has("command"))
-      document_.fail("/run", "\"run\" has either \"task\" or \"command\"");
+    lined_object const run{document_, "/run", {"task", "options", "command", "folder"}};
+    if (run.has("task") == run.has("command")) document_.fail("/run", "\"run\" has either \"task\" or \"command\"");
+    job_.run.folder = run.text("folder").value_or("");
+    bool const is_path = job_.run.folder.find('\0') == std::string::npos;
+    if (run.has("folder") && (!is_path || !std::filesystem::path{job_.run.folder}.is_absolute()))
+      run.fail("folder", "\"folder\" is an absolute path");
     if (run.has("command")) {
       if (run.has("options")) run.fail("options", "\"options\" are of a task: a command has arguments");
       job_.run.command = *run.texts("command", max_arguments);
@@ -181,6 +163,25 @@ class reader {
 
 }  // namespace
 
+std::int64_t parse_time(std::string_view text) {
+  std::string const whole{text};
+  std::tm parts{};
+  char const* const end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  std::tm same = parts;
+  std::time_t const found = ::timegm(&same);  // which takes 31 February for a day in March
+  if (end != whole.c_str() + whole.size() || same.tm_mday != parts.tm_mday || same.tm_sec != parts.tm_sec)
+    throw usage_error{"it is a time in UTC such as \"2026-12-01T10:00:00Z\", not \"" + whole + "\""};
+  return found;
+}
+
+std::string format_time(std::int64_t seconds) {
+  std::time_t const when = seconds;
+  std::tm parts{};
+  ::gmtime_r(&when, &parts);
+  char room[32];
+  return {room, std::strftime(room, sizeof room, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
 std::vector<job_document> parse_jobs(std::string_view json, std::string const& file) {
   return reader{json, file}.read();
 }
@@ -193,9 +194,10 @@ std::string to_json(job_document const& job) {
   } else {
     all["run"]["command"] = job.run.command;
   }
+  if (!job.run.folder.empty()) all["run"]["folder"] = job.run.folder;
   if (!job.user.empty()) all["user"] = job.user;
   if (job.priority != 0) all["priority"] = job.priority;
-  if (job.deadline_s) all["deadline"] = text_of_seconds(*job.deadline_s);
+  if (job.deadline_s) all["deadline"] = format_time(*job.deadline_s);
   if (job.wall) all["at_most"]["wall"] = std::to_string(job.wall->count()) + "ns";
   if (job.memory_bytes != 0) all["memory"] = std::to_string(job.memory_bytes);
   all["attempts"] = job.attempts;

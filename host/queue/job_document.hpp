@@ -20,9 +20,10 @@ inline constexpr int max_priority = 1'000;
 
 /// What runs. Exactly one of the two is there.
 struct what_runs {
-  std::string task{};                                           // "NAME", or "PATH:NAME" of a shared library
-  std::vector<std::pair<std::string, std::string>> options{};   // of the task, as a user spells them
-  std::vector<std::string> command{};                           // program and arguments; no shell reads them
+  std::string task{};                                          // "NAME", or "PATH:NAME" of a shared library
+  std::vector<std::pair<std::string, std::string>> options{};  // of the task, as a user spells them
+  std::vector<std::string> command{};                          // program and arguments; no shell reads them
+  std::string folder{};  // where it runs: an absolute path; empty: where the agent does
 };
 
 /// Jobs that must be over before a job is begun.
@@ -48,6 +49,11 @@ struct job_document {
 /// Reads a document, and makes a job for each combination of the values in `array`: "${NAME}" stands for one of them in
 /// `name`, options and arguments. `file` is named in messages. Errors: input_error with file and line.
 std::vector<job_document> parse_jobs(std::string_view json, std::string const& file);
+
+/// Returns the seconds since 1970 of a time in UTC, such as "2026-12-01T10:00:00Z" (RFC 3339). Throws usage_error.
+std::int64_t parse_time(std::string_view text);
+/// Writes it like that.
+std::string format_time(std::int64_t seconds);
 
 /// Writes one job as a document without `array`, which parse_jobs reads back as the same job.
 std::string to_json(job_document const& job);

@@ -51,6 +51,12 @@ std::string make_job_id() {
 
 bool is_job_id(std::string_view text) noexcept { return is_of(text, id_digits); }
 
+std::uint64_t made_ms(std::string_view id) noexcept {
+  std::uint64_t found = 0;
+  for (char const each : id.substr(0, time_digits)) found = found * 32 + digits.find(each);
+  return found;
+}
+
 std::string make_token() { return written(random_bits(), token_digits); }
 
 bool is_token(std::string_view text) noexcept { return is_of(text, token_digits); }

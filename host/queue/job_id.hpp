@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,8 @@ namespace lull::queue {
 /// millisecond; within one, as they were made.
 std::string make_job_id();
 bool is_job_id(std::string_view text) noexcept;
+/// Returns when an id was made, in milliseconds since 1970, by the clock of its machine.
+std::uint64_t made_ms(std::string_view id) noexcept;
 
 /// Returns 12 random letters and digits, for an agent or a change of a job.
 std::string make_token();

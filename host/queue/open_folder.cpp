@@ -29,8 +29,7 @@ bool is_same_moment(struct stat const& one, struct stat const& other) {
 }  // namespace
 
 open_folder open_folder::own(std::filesystem::path const& path) {
-  auto made =
-      process_descriptor::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  auto made = process_descriptor::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (!made) throw usage_error{"the folder " + path.string() + " cannot be opened: " + std::strerror(errno)};
   open_folder found{std::move(made), path};
   struct stat about {};

@@ -12,8 +12,8 @@
 
 namespace lull::queue {
 
-/// A folder by its descriptor, so that nothing that happens to its path leads elsewhere. Names in it are single parts of
-/// a path; links are not followed. What it makes only this user may read. Errors: device_error with the name and the
+/// A folder by its descriptor, so that nothing that happens to its path leads elsewhere. Names in it are single parts
+/// of a path; links are not followed. What it makes only this user may read. Errors: device_error with the name and the
 /// call. Not thread-safe.
 class open_folder {
  public:

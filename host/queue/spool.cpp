@@ -33,8 +33,8 @@ std::string event_name(std::string const& id, std::uint64_t version, std::string
 }
 
 std::string event_text(job_event const& event, std::string const& token_before) {
-  json const all{{"stage", name_of(event.stage)}, {"time_s", event.time_s},   {"agent", event.agent},
-                 {"attempt", event.attempt},      {"reason", event.reason},   {"results", event.results},
+  json const all{{"stage", name_of(event.stage)}, {"time_s", event.time_s}, {"agent", event.agent},
+                 {"attempt", event.attempt},      {"reason", event.reason}, {"results", event.results},
                  {"version", event.version},      {"before", token_before}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -83,7 +83,7 @@ spool::spool(std::filesystem::path folder) : root_(own_root(folder)), agents_(ro
   lined_json const document{text, (folder / format_file).string(), max_small_file};
   lined_object const format{document, "", {"schema", "lease"}};
   if (format.text("schema") != format_schema)
-    format.fail("schema", "this version knows spools of schema " + std::string{format_schema} + " alone");
+    format.fail("schema", "this version knows spools of schema " + std::string{format_schema} + " only");
   lease_ = parse_duration(format.text("lease").value_or("30s"));
 }
 
@@ -117,22 +117,22 @@ open_folder const& spool::part(std::map<char, open_folder>& of, char const* kind
 }
 
 std::vector<std::string> spool::submit(std::span<job_document const> jobs) {
-  bool const alone = jobs.size() == 1;
+  bool const is_one = jobs.size() == 1;
   std::vector<job_entry> entries;
   for (job_document const& each : jobs) {
     job_entry const made{.id = make_job_id(), .priority = each.priority, .token = make_token()};
     jobs_of(made.id).write_new(document_name(made.id), to_json(each),
-                               alone ? open_folder::flushing::flush : open_folder::flushing::later);
+                               is_one ? open_folder::flushing::flush : open_folder::flushing::later);
     entries.push_back(made);
   }
-  if (!alone) root_.flush_all();
+  if (!is_one) root_.flush_all();
   std::vector<std::string> ids;
   for (job_entry const& each : entries) {
     jobs_of(each.id).write_new(name_of(each), "", open_folder::flushing::later);  // from now on it can be claimed
     ids.push_back(each.id);
   }
-  if (alone) jobs_of(ids.front()).flush_names();
-  if (!alone) root_.flush_all();
+  if (is_one) jobs_of(ids.front()).flush_names();
+  if (!is_one) root_.flush_all();
   return ids;
 }
 

@@ -56,7 +56,7 @@ struct job_event {
   std::int64_t time_s = 0;  // since 1970 (UTC), by the clock of the machine that made the change
   std::string agent{};
   unsigned attempt = 0;
-  std::string reason{};                                                          // in words; empty: none is needed
+  std::string reason{};                                        // in words; empty: none is needed
   std::vector<std::pair<std::string, std::string>> results{};  // of a job that is done: file, and what it is renamed to
 };
 

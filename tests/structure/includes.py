@@ -58,6 +58,7 @@ MAY_INCLUDE = {
         "host/threads/",
     ],
     "host/measure/cuda/": ["device/", "host/*", "host/cuda/", "host/measure/", "host/task/"],
+    "host/queue/": ["host/*", "host/io/"],
     "host/contract/": ["device/", "host/*", "host/io/", "host/solo/", "host/task/"],
     "graph/": TASK_SIDE,
     "tasks/": TASK_SIDE,

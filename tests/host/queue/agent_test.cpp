@@ -50,14 +50,14 @@ class agents : public testing::Test {
     if (script == "refuse") throw usage_error{"this agent does not run it"};
     if (script == "program") return {.arguments = {"/no/such/program"}};
     std::string const result = wanted.empty() ? "" : at.result(wanted).string();
-    prepared_job made{.arguments = {"/bin/sh", "-c", script, "sh", result, at.checkpoint.string(),
-                                    std::to_string(at.number)}};
+    prepared_job made{
+        .arguments = {"/bin/sh", "-c", script, "sh", result, at.checkpoint.string(), std::to_string(at.number)}};
     if (!wanted.empty()) made.results.emplace_back(result, wanted);
     return made;
   }
   std::unique_ptr<agent> make_agent(job_store& store, std::size_t at_once = 1) {
-    return std::make_unique<agent>(store, prepare, [](std::string const&) {},
-                                   agent::options{.jobs_at_once = at_once, .look_every = 5ms});
+    return std::make_unique<agent>(
+        store, prepare, [](std::string const&) {}, agent::options{.jobs_at_once = at_once, .look_every = 5ms});
   }
   /// An agent in another process, which works until nothing is left, or for ever.
   pid_t agent_process(bool ends = true) {
@@ -138,9 +138,8 @@ TEST_F(agents, hold_a_job_whose_program_dies_twice) {
 }
 
 TEST_F(agents, give_an_attempt_what_the_one_before_saved) {
-  std::string const id =
-      submit(scripted("if test -e \"$2/saved\"; then cat \"$2/saved\" > \"$1\"; else echo half > \"$2/saved\"; exit 1; fi",
-                      "out"));
+  std::string const id = submit(scripted(
+      "if test -e \"$2/saved\"; then cat \"$2/saved\" > \"$1\"; else echo half > \"$2/saved\"; exit 1; fi", "out"));
   EXPECT_EQ(worked_off(id).stage, job_stage::done);
   EXPECT_EQ(content(folder_.at("out")), "half\n");
 }

@@ -47,7 +47,7 @@ TEST(job_document, holds_what_was_asked_for) {
 }
 
 TEST(job_document, of_a_command_is_named_by_its_program) {
-  job_document const job = read(document("", R"({"command": ["convert", "a b", ""]})")).front();
+  job_document const job = read(document("", R"({"command": ["convert", "a b", ""], "folder": "/data"})")).front();
   EXPECT_EQ(job.name, "convert");
   EXPECT_EQ(job.run.command, (std::vector<std::string>{"convert", "a b", ""}));
   EXPECT_EQ(to_json(read(to_json(job)).front()), to_json(job));
@@ -81,8 +81,8 @@ TEST(job_document, that_is_wrong_is_refused_with_its_line) {
       {document(R"("priority": 18446744073709551615)"), "3: \"priority\" is a whole number"},
       {document(R"("priority": 1.5)"), "3: \"priority\" is a whole number from -1000 to 1000, not the number 1.5"},
       {document(R"("priority": "5")"), "not a string"},
-      {document(R"("deadline": "tomorrow")"), "3: \"deadline\" is a time in UTC"},
-      {document(R"("deadline": "2026-02-31T10:00:00Z")"), "3: \"deadline\" is a time in UTC"},
+      {document(R"("deadline": "tomorrow")"), "3: \"deadline\": it is a time in UTC"},
+      {document(R"("deadline": "2026-02-31T10:00:00Z")"), "3: \"deadline\": it is a time in UTC"},
       {document(R"("memory": "much")"), "3: \"memory\": "},
       {document(R"("at_most": {"wall": "0s"})"), "3: \"wall\" must be above 0"},
       {document(R"("at_most": {"wal": "1s"})"), "3: unknown key \"wal\""},
@@ -97,6 +97,7 @@ TEST(job_document, that_is_wrong_is_refused_with_its_line) {
       {document("", R"({"task": "a", "command": ["b"]})"), "2: \"run\" has either"},
       {document("", R"({"task": 5})"), "2: \"task\" is a string, not the number 5"},
       {document("", R"({"task": "a", "options": {"b": true}})"), "2: takes a string or a number, not true or false"},
+      {document("", R"({"task": "a", "folder": "b"})"), "2: \"folder\" is an absolute path"},
       {document("", R"({"command": []})"), "2: \"command\" begins with a program"},
       {document("", R"({"command": "ls -l"})"), "2: \"command\" is an array of at most 1000 strings"},
       {document("", R"({"command": ["a\u0000b"]})"), "2: an argument cannot hold a zero byte"},

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/queue/command_line.hpp>
+
+#include <string>
+#include <utility>
+
+#include <lull/host/queue/job_document.hpp>
+
+namespace lull {
+
+namespace {
+
+constexpr std::pair<char const*, job_action> actions[] = {{"cancel", job_action::cancel},
+                                                          {"hold", job_action::hold},
+                                                          {"release", job_action::release},
+                                                          {"retry", job_action::retry}};
+constexpr char const* action_helps[] = {"end jobs for good", "keep jobs from running until they are released",
+                                        "let held jobs run", "run jobs again that failed, were refused or cancelled"};
+
+CLI::App& add(CLI::App& app, char const* name, char const* help, queue_settings& into) {
+  CLI::App& made = *app.add_subcommand(name, help);
+  made.add_option("--queue", into.queue, "where jobs wait [LULL_QUEUE in the environment]")->type_name("spool:PATH");
+  return made;
+}
+
+void add_json(CLI::App& command, queue_settings& into) {
+  command.add_flag("--json", into.json, "print the same as JSON");
+}
+
+}  // namespace
+
+queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
+  CLI::App& queues = *app.add_subcommand("queue", "make a queue in which jobs wait for agents");
+  queues.require_subcommand(1);
+  CLI::App& inits = add(queues, "init", "make it; one that is there stays", init_);
+  inits.add_option("--lease", init_.lease, "an agent that is not heard of for this long loses its jobs")
+      ->capture_default_str()
+      ->type_name("TIME");
+
+  CLI::App& submits = add(app, "submit", "put jobs into a queue, and print their ids", submit_);
+  submits.add_option("JOB", submit_.files, "JSON files of schema lull.job/1");
+  submits.add_option("--task", submit_.tasks, "NAME[:key=value,…], see lull tasks; a job each")
+      ->allow_extra_args(false)
+      ->type_name("TASK");
+  submits.add_option("--name", submit_.name, "what people call the job");
+  submits.add_option("--user", submit_.user, "label of who submits it");
+  submits.add_option("--priority", submit_.priority, "jobs of higher priority go first")
+      ->check(CLI::Range(-queue::max_priority, queue::max_priority));
+  submits.add_option("--deadline", submit_.deadline, "time in UTC, such as 2026-12-01T10:00:00Z")->type_name("TIME");
+  submits.add_option("--at-most", submit_.at_most, "end an attempt after this time, such as 2h")->type_name("TIME");
+  add_json(submits, submit_);
+
+  CLI::App& jobs = add(app, "jobs", "show the jobs of a queue that are not over", jobs_);
+  jobs.add_flag("--all", jobs_.all, "show those that are over, too");
+  jobs.add_option("--why", jobs_.why, "say of one job alone why it is as it is")->type_name("ID");
+  add_json(jobs, jobs_);
+  CLI::App& shows = add(app, "show", "print all about jobs: what was asked for, and their history (JSON)", show_);
+  shows.add_option("ID", show_.ids, "of the jobs")->required();
+  for (std::size_t i = 0; i < std::size(actions); ++i)
+    add(app, actions[i].first, action_helps[i], action_).add_option("ID", action_.ids, "of the jobs")->required();
+  CLI::App& logs = add(app, "logs", "print what a job's last attempt has printed", logs_);
+  logs.add_option("ID", logs_.id, "of the job")->required();
+  logs.add_flag("-f,--follow", logs_.follow, "go on until the job is over");
+
+  add_json(add(app, "agents", "show the agents that take jobs from a queue", agents_), agents_);
+  CLI::App& works = add(app, "agent", "take jobs from a queue, and run each in a process of its own", agent_);
+  works.add_option("--attach", agent_.attach, "work in the bubbles that a trainer shares [on the whole machine]")
+      ->type_name("unix:PATH");
+  works.add_option("--executor", agent_.executor, "[cuda if a device answers, else threads]")
+      ->type_name("cuda|threads");
+  works.add_option("--device", agent_.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
+  works.add_option("--jobs", agent_.jobs, "how many run at once")->capture_default_str()->check(CLI::Range(1, 64));
+  works.add_flag("--until-empty", agent_.until_empty, "end when no job waits or runs");
+  works.add_flag("--allow-commands", agent_.allow_commands, "run jobs that are commands, too, as this user");
+}
+
+std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, std::ostream& out) const {
+  if (app_.got_subcommand("queue")) return queue_init_command(init_, out);
+  if (app_.got_subcommand("submit")) return submit_command(submit_, out);
+  if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);
+  if (app_.got_subcommand("show")) return show_command(show_, out);
+  if (app_.got_subcommand("logs")) return logs_command(logs_, stop, out);
+  if (app_.got_subcommand("agents")) return agents_command(agents_, out);
+  if (app_.got_subcommand("agent")) return agent_command(agent_, stop, out);
+  for (auto const& [name, what] : actions)
+    if (app_.got_subcommand(name)) return job_action_command(what, action_, out);
+  return std::nullopt;
+}
+
+}  // namespace lull

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What users do to jobs.
+#include <ostream>
+#include <string>
+
+#include <lull/apps/lull/queue/open_queue.hpp>
+#include <lull/apps/lull/queue/settings.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/queue/store.hpp>
+
+namespace lull {
+
+namespace {
+
+using queue::job_entry;
+using queue::job_stage;
+
+constexpr int max_tries = 100;  // while agents change the job, too
+
+/// Returns what the job becomes. Throws usage_error where that makes no sense.
+job_entry after(job_action what, job_entry const& now) {
+  job_entry next = now;
+  std::string const is = "job " + now.id + " is " + std::string{name_of(now.stage)} + ": ";
+  switch (what) {
+    case job_action::cancel:
+      if (is_over(now.stage)) throw usage_error{is + "it cannot be cancelled"};
+      next.stage = job_stage::cancelled;
+      return next;
+    case job_action::hold:
+      if (is_over(now.stage) || now.stage == job_stage::held) throw usage_error{is + "it cannot be held"};
+      next.stage = job_stage::held;
+      return next;
+    case job_action::release:
+      if (now.stage != job_stage::held) throw usage_error{is + "only one that is held can be released"};
+      break;
+    case job_action::retry:
+      if (!is_over(now.stage) || now.stage == job_stage::done)
+        throw usage_error{is + "only one that is failed, refused or cancelled can be tried again"};
+      break;
+  }
+  next.stage = now.attempt == 0 ? job_stage::queued : job_stage::saved;
+  next.failures = next.deaths = 0;
+  return next;
+}
+
+constexpr char const* reason_of(job_action what) {
+  switch (what) {
+    case job_action::cancel:
+      return "cancelled by its user";
+    case job_action::hold:
+      return "held by its user";
+    case job_action::release:
+      return "released by its user";
+    case job_action::retry:
+      return "tried again by its user";
+  }
+  return "";
+}
+
+void act(queue::job_store& store, job_action what, std::string const& id) {
+  for (int i = 0; i < max_tries; ++i) {
+    job_entry const now = store.entry(id);
+    if (store.change(now, after(what, now), {.reason = reason_of(what)}, queue::durability::durable)) return;
+  }
+  throw limit_error{"job " + id + " changes all the time: try again"};
+}
+
+}  // namespace
+
+exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out) {
+  auto const store = open_queue(asked.queue);
+  for (std::string const& id : asked.ids) {
+    act(*store, what, id);
+    out << id << ": " << reason_of(what) << '\n';
+  }
+  return exit_code::done;
+}
+
+}  // namespace lull

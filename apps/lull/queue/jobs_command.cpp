@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is in a queue: its jobs, one job with its history, its agents, and what a job has printed.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <ostream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <lull/apps/lull/queue/open_queue.hpp>
+#include <lull/apps/lull/queue/settings.hpp>
+#include <lull/apps/lull/stop_request.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/queue/job_id.hpp>
+#include <lull/host/queue/policy.hpp>
+
+namespace lull {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using entries = std::map<std::string, queue::job_entry>;
+
+constexpr std::size_t max_name_columns = 24;
+
+entries listed(queue::job_store& store) {
+  entries all;
+  for (queue::job_entry& each : store.list()) all.emplace(each.id, std::move(each));
+  return all;
+}
+
+/// Why the job is as it is, in words.
+std::string reason_of(queue::job_store& store, queue::job_entry const& entry, queue::job_document const& job,
+                      entries const& all) {
+  if (queue::waits(entry.stage)) {
+    queue::readiness const is = queue::readiness_of(job, all);
+    if (is.what != queue::readiness::ready) return is.why;
+    if (entry.stage == queue::job_stage::queued) return "waits for an agent";
+  }
+  for (auto history = store.events(entry.id); !history.empty(); history.pop_back())
+    if (!history.back().reason.empty()) return history.back().reason;
+  return {};
+}
+
+json described(queue::job_store& store, queue::job_entry const& entry, entries const& all) {
+  queue::job_document const job = store.document(entry.id);
+  return {{"id", entry.id},
+          {"name", job.name},
+          {"state", queue::name_of(entry.stage)},
+          {"reason", reason_of(store, entry, job, all)},
+          {"priority", entry.priority},
+          {"attempts", entry.attempt},
+          {"agent", entry.agent},
+          {"user", job.user},
+          {"submitted", queue::format_time(static_cast<std::int64_t>(queue::made_ms(entry.id) / 1'000))}};
+}
+
+std::string cell(std::string text, std::size_t columns) {
+  if (text.size() > columns) text = text.substr(0, columns - 1) + "~";
+  return text + std::string(columns - text.size() + 1, ' ');
+}
+
+std::string row(json const& job) {
+  return cell(job["id"], 20) + cell(job["state"], 9) + cell(std::to_string(job["priority"].get<int>()), 8) +
+         cell(std::to_string(job["attempts"].get<unsigned>()), 8) + cell(job["name"], max_name_columns) +
+         job["reason"].get<std::string>() + "\n";
+}
+
+void print(std::ostream& out, json const& what) {
+  out << what.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+exit_code jobs_command(jobs_settings const& asked, std::ostream& out) {
+  auto const store = open_queue(asked.queue);
+  entries const all = listed(*store);
+  if (asked.why) {
+    json const job = described(*store, store->entry(*asked.why), all);
+    out << job["state"].get<std::string>() << ": " << job["reason"].get<std::string>() << '\n';
+    return exit_code::done;
+  }
+  json jobs = json::array();
+  for (auto const& [id, each] : all)
+    if (asked.all || !queue::is_over(each.stage)) jobs.push_back(described(*store, each, all));
+  if (asked.json) {
+    print(out, jobs);
+    return exit_code::done;
+  }
+  out << cell("ID", 20) << cell("STATE", 9) << cell("PRIORITY", 8) << cell("ATTEMPTS", 8)
+      << cell("NAME", max_name_columns) << "WHY\n";
+  for (json const& each : jobs) out << row(each);
+  if (!asked.all && jobs.size() < all.size()) out << all.size() - jobs.size() << " more are over: --all shows them\n";
+  return exit_code::done;
+}
+
+exit_code show_command(job_settings const& asked, std::ostream& out) {
+  auto const store = open_queue(asked.queue);
+  entries const all = listed(*store);
+  json shown = json::array();
+  for (std::string const& id : asked.ids) {
+    json job = described(*store, store->entry(id), all);
+    job["document"] = json::parse(to_json(store->document(id)));
+    job["history"] = json::array();
+    for (queue::job_event const& each : store->events(id))
+      job["history"].push_back({{"time", queue::format_time(each.time_s)},
+                                {"state", queue::name_of(each.stage)},
+                                {"attempt", each.attempt},
+                                {"agent", each.agent},
+                                {"reason", each.reason}});
+    shown.push_back(std::move(job));
+  }
+  print(out, shown);
+  return exit_code::done;
+}
+
+exit_code agents_command(queue_settings const& asked, std::ostream& out) {
+  json all = json::array();
+  for (queue::agent_record const& each : open_queue(asked.queue)->agents())
+    all.push_back({{"id", each.id}, {"host", each.host}, {"process", each.process}, {"offers", each.offers}});
+  if (asked.json) {
+    print(out, all);
+    return exit_code::done;
+  }
+  out << cell("ID", 12) << cell("HOST", 20) << cell("PROCESS", 8) << "OFFERS\n";
+  for (json const& each : all)
+    out << cell(each["id"], 12) << cell(each["host"], 20)
+        << cell(std::to_string(each["process"].get<std::int64_t>()), 8) << each["offers"].get<std::string>() << '\n';
+  return exit_code::done;
+}
+
+exit_code logs_command(logs_settings const& asked, stop_request const& stop, std::ostream& out) {
+  constexpr std::chrono::milliseconds look_every{200};
+  auto const store = open_queue(asked.queue);
+  std::streamoff shown = 0;
+  for (unsigned attempt = 0;;) {
+    queue::job_entry const now = store->entry(asked.id);
+    if (now.attempt != std::exchange(attempt, now.attempt)) shown = 0;
+    std::ifstream log{store->folder(asked.id) / ("log-" + std::to_string(attempt)), std::ios::binary};
+    if (!log && !asked.follow) throw usage_error{"job " + asked.id + " has not been begun: there is no log of it"};
+    log.seekg(shown);
+    std::array<char, 1 << 16> piece{};
+    while (log.read(piece.data(), piece.size()), log.gcount() > 0) {
+      out.write(piece.data(), log.gcount());
+      shown += log.gcount();
+    }
+    out << std::flush;
+    if (!asked.follow || is_over(now.stage) || now.stage == queue::job_stage::held || stop.requested() || !out)
+      return exit_code::done;
+    std::this_thread::sleep_for(look_every);
+  }
+}
+
+}  // namespace lull

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <lull/apps/lull/commands.hpp>
+
+namespace lull {
+
+/// Which queue: where jobs wait.
+struct queue_settings {
+  std::string queue;  // such as spool:/path
+  bool json = false;
+};
+
+struct init_settings : queue_settings {
+  std::string lease = "30s";
+};
+
+struct submit_settings : queue_settings {
+  std::vector<std::string> files;
+  std::vector<std::string> tasks;
+  std::optional<std::string> name;
+  std::optional<std::string> user;
+  std::optional<int> priority;
+  std::optional<std::string> deadline;
+  std::optional<std::string> at_most;  // a duration
+};
+
+struct jobs_settings : queue_settings {
+  bool all = false;
+  std::optional<std::string> why;  // the id of the only one
+};
+
+struct job_settings : queue_settings {
+  std::vector<std::string> ids;
+};
+
+struct logs_settings : queue_settings {
+  std::string id;
+  bool follow = false;
+};
+
+struct agent_settings : queue_settings {
+  std::string executor;  // empty: cuda if a device answers, else threads
+  int device = 0;
+  std::optional<std::string> attach;  // where a trainer shares its bubbles; none: the whole machine is free
+  std::size_t jobs = 1;               // at once
+  bool until_empty = false;
+  bool allow_commands = false;
+};
+
+/// What can be done to a job that waits, runs or is over.
+enum class job_action { cancel, hold, release, retry };
+
+exit_code queue_init_command(init_settings const& asked, std::ostream& out);
+exit_code submit_command(submit_settings const& asked, std::ostream& out);
+exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
+exit_code show_command(job_settings const& asked, std::ostream& out);
+exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out);
+exit_code logs_command(logs_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code agents_command(queue_settings const& asked, std::ostream& out);
+exit_code agent_command(agent_settings const& asked, stop_request const& stop, std::ostream& out);
+
+}  // namespace lull

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/queue/task_program.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lull/apps/registry/registry.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/task/task_request.hpp>
+
+namespace lull {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+task_request request_of(queue::job_document const& job) {
+  auto [library, name] = detail::read_task_name(job.run.task);
+  if (!library.empty())
+    throw usage_error{"task " + job.run.task + ": agents run the tasks of this program alone, and no library's yet"};
+  task_request made{name, option_values{detail::find_task(name, known_tasks()).options}};
+  for (auto const& [key, value] : job.run.options) made.values.set(key, value);
+  return made;
+}
+
+/// Returns whether a task writes there: a file, or files below a folder.
+bool is_written(fs::path const& path, std::vector<fs::path> const& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [&](fs::path const& each) {
+    auto const [end, rest] = std::mismatch(path.begin(), path.end(), each.begin(), each.end());
+    return end == path.end();
+  });
+}
+
+queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at,
+                                 agent_settings const& asked) {
+  task_request const wanted = request_of(job);
+  std::vector<fs::path> const outputs = entry_of(wanted.name).make(wanted.values)->outputs();
+  fs::path const folder = job.run.folder.empty() ? fs::current_path() : fs::path{job.run.folder};
+  queue::prepared_job made;
+  task_request request{wanted.name, option_values{wanted.values.table()}};
+  for (option const& row : wanted.values.table()) {
+    if (!wanted.values.given(row.name)) continue;
+    std::string text = wanted.values.spelling(row.name);
+    if (row.kind == option_kind::path && is_written(text, outputs)) {
+      fs::path const result = at.result(folder / text);
+      made.results.emplace_back(result, (folder / text).string());
+      text = result;
+    }
+    request.values.set(row.name, text);
+  }
+  made.arguments = {fs::read_symlink("/proc/self/exe").string(), asked.attach ? "work" : "run"};
+  if (asked.attach) made.arguments.insert(made.arguments.end(), {"--attach", *asked.attach});
+  if (!asked.executor.empty()) made.arguments.insert(made.arguments.end(), {"--executor", asked.executor});
+  made.arguments.insert(made.arguments.end(),
+                        {"--device", std::to_string(asked.device), "--task", format_task(request), "--checkpoint",
+                         at.checkpoint.string(), "--resume", "--checkpoint-every", "10s"});
+  return made;
+}
+
+}  // namespace
+
+queue::prepared_job program_of(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked) {
+  if (job.run.command.empty()) return task_program(job, at, asked);
+  if (!asked.allow_commands)
+    throw usage_error{"this agent runs no commands: start one with --allow-commands where its owner permits that"};
+  return {.arguments = job.run.command};
+}
+
+void check_job(queue::job_document const& job) {
+  if (job.run.command.empty()) request_of(job);
+}
+
+}  // namespace lull

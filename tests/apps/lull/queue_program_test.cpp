@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands about a queue, from outside.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <lull/tests/apps/lull/program.hpp>
+#include <lull/tests/support/effort.hpp>
+#include <lull/tests/support/forked.hpp>
+#include <lull/tests/support/killed_program.hpp>
+
+namespace lull {
+namespace {
+
+class queued : public program {
+ protected:
+  queued() {
+    outcome const made = ask("queue init --lease 2s --queue " + address());
+    EXPECT_EQ(made.code, 0) << made.text;
+  }
+  std::string address() const { return "spool:" + file("spool"); }
+  outcome in(std::string const& command, std::string const& rest = "") const {
+    return ask(command + " --queue " + address() + " " + rest, "cd " + folder_.path().string() + " && ");
+  }
+  std::string submit(std::string const& rest) const {
+    outcome const found = in("submit", rest);
+    EXPECT_EQ(found.code, 0) << found.text;
+    return found.text.substr(0, found.text.find('\n'));
+  }
+  outcome work_off(std::string const& rest = "") const { return in("agent", "--executor threads --until-empty " + rest); }
+  json job(std::string const& id) const { return json::parse(in("show", id).text)[0]; }
+  static std::string training(std::string const& model) {
+    return "--task mlp:epochs=40,hidden=64,seed=3,model=" + model;
+  }
+};
+
+TEST_F(queued, a_task_is_done_with_the_bytes_of_one_that_was_run) {
+  std::string const id = submit(training("queued.safetensors") + " --name train --priority 5 --user alice");
+  json const waits = json::parse(in("jobs", "--json").text)[0];
+  EXPECT_EQ(waits["state"], "queued");
+  EXPECT_EQ(waits["reason"], "waits for an agent");
+  EXPECT_EQ(waits["user"], "alice");
+  outcome const worked = work_off();
+  EXPECT_EQ(worked.code, 0) << worked.text;
+  EXPECT_EQ(job(id)["state"], "done") << worked.text;
+  ASSERT_EQ(ask("run --executor threads " + training(file("plain.safetensors"))).code, 0);
+  EXPECT_EQ(content(file("queued.safetensors")), content(file("plain.safetensors")));
+  EXPECT_NE(in("logs", id).text.find("epoch"), std::string::npos);
+  EXPECT_NE(in("jobs").text.find("1 more are over"), std::string::npos);
+  EXPECT_NE(in("jobs", "--all").text.find("done"), std::string::npos);
+}
+
+TEST_F(queued, an_agent_that_is_killed_again_and_again_loses_nothing) {
+  std::string const id = submit(training("killed.safetensors"));
+  std::mt19937 random{20'261'130};
+  std::vector<std::string> const agent{LULL_PROGRAM, "agent", "--queue", address(), "--executor", "threads"};
+  for (std::uint64_t i = 0; i < trials(6); ++i) {
+    test::program(agent, std::chrono::milliseconds{100 + random() % 400});
+    in("release", id);  // where two agents have died of it
+  }
+  outcome const last = work_off();
+  EXPECT_EQ(last.code, 0) << last.text;
+  EXPECT_EQ(job(id)["state"], "done") << last.text;
+  ASSERT_EQ(ask("run --executor threads " + training(file("plain.safetensors"))).code, 0);
+  EXPECT_EQ(content(file("killed.safetensors")), content(file("plain.safetensors")));
+}
+
+TEST_F(queued, a_document_may_be_many_jobs_and_await_others) {
+  folder_.write("many.json", R"({"schema": "lull.job/1", "name": "model ${seed}",
+    "run": {"task": "mlp", "options": {"epochs": 1, "hidden": 16, "seed": "${seed}", "model": "m${seed}.safetensors"}},
+    "array": {"seed": [1, 2, 3]}})");
+  outcome const ids = in("submit", "many.json");
+  ASSERT_EQ(ids.code, 0) << ids.text;
+  std::string const first = ids.text.substr(0, ids.text.find('\n'));
+  folder_.write("last.json", R"({"schema": "lull.job/1", "run": {"command": ["cp", "m1.safetensors", "copy"]},
+    "priority": 9, "after": {"jobs": [")" + first + "\"]}}");
+  std::string const last = submit("last.json");
+  EXPECT_EQ(in("jobs", "--why " + last).text, "queued: waits for job " + first + ", which is queued\n");
+  outcome const worked = work_off("--jobs 2 --allow-commands");
+  EXPECT_EQ(worked.code, 0) << worked.text;
+  EXPECT_EQ(job(last)["state"], "done") << worked.text;
+  EXPECT_EQ(content(file("copy")), content(file("m1.safetensors")));
+  EXPECT_TRUE(std::filesystem::exists(file("m3.safetensors")));
+}
+
+TEST_F(queued, commands_run_only_where_they_are_allowed) {
+  folder_.write("touch.json", R"({"schema": "lull.job/1", "run": {"command": ["touch", "touched"]}})");
+  std::string const id = submit("touch.json");
+  work_off();
+  EXPECT_EQ(job(id)["state"], "refused");
+  EXPECT_NE(job(id)["reason"].get<std::string>().find("--allow-commands"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file("touched")));
+  EXPECT_EQ(in("retry", id).code, 0);
+  work_off("--allow-commands");
+  EXPECT_EQ(job(id)["state"], "done");
+  EXPECT_TRUE(std::filesystem::exists(file("touched")));
+}
+
+TEST_F(queued, users_cancel_hold_release_and_retry) {
+  std::string const id = submit("--task compute:items=1000");
+  EXPECT_EQ(in("hold", id).code, 0);
+  EXPECT_EQ(in("jobs", "--why " + id).text, "held: held by its user\n");
+  EXPECT_EQ(work_off().code, 0);
+  EXPECT_EQ(job(id)["state"], "held") << "an agent passes over it";
+  EXPECT_EQ(in("hold", id).code, 2) << "twice";
+  EXPECT_EQ(in("release", id).code, 0);
+  EXPECT_EQ(in("release", id).code, 2);
+  EXPECT_EQ(in("retry", id).code, 2) << "it is not over";
+  EXPECT_EQ(in("cancel", id).code, 0);
+  EXPECT_EQ(in("cancel", id).code, 2);
+  EXPECT_EQ(in("retry", id).code, 0);
+  EXPECT_EQ(work_off().code, 0);
+  EXPECT_EQ(job(id)["state"], "done");
+  EXPECT_EQ(in("retry", id).code, 2) << "it is done";
+}
+
+TEST_F(queued, an_agent_that_is_asked_to_stop_saves_its_job) {
+  std::string const id = submit("--task mlp:epochs=100000,hidden=64");
+  pid_t const agent = test::forked([&] {
+    if (freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
+    ::execl(LULL_PROGRAM, LULL_PROGRAM, "agent", "--queue", address().c_str(), "--executor", "threads", nullptr);
+  });
+  test::killed_at_end const also{agent};
+  ASSERT_TRUE(within_time([&] { return job(id)["state"] == "running"; }));
+  EXPECT_NE(in("agents").text.find("CPU threads"), std::string::npos);
+  ::kill(agent, SIGTERM);
+  int const status = test::status_of(agent);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(job(id)["state"], "saved");
+  EXPECT_EQ(job(id)["reason"], "its agent was stopped");
+}
+
+TEST_F(queued, what_cannot_be_is_refused) {
+  auto const refuses = [&](std::string const& command, std::string const& rest, std::string const& why) {
+    outcome const found = in(command, rest);
+    EXPECT_EQ(found.code, 2) << command << " " << rest << "\n" << found.text;
+    EXPECT_NE(found.text.find(why), std::string::npos) << found.text;
+  };
+  refuses("submit", "", "give one JOB.json or more, or --task");
+  refuses("submit", "none.json", "none.json");
+  refuses("submit", "--task nothing", "unknown task");
+  refuses("submit", "--task mlp:epohs=3", "epohs");
+  refuses("submit", "--task compute --deadline soon", "it is a time in UTC");
+  refuses("submit", "--task compute --at-most 0s", "must be above 0");
+  refuses("submit", "--task compute --name ''", "\"name\" is one line");
+  folder_.write("wrong.json", "{\"schema\": \"lull.job/1\",\n\"rum\": 1}");
+  refuses("submit", "wrong.json", "wrong.json:2: unknown key \"rum\"");
+  folder_.write("option.json", R"({"schema": "lull.job/1", "run": {"task": "mlp", "options": {"epohs": 3}}})");
+  refuses("submit", "option.json", "epohs");
+  EXPECT_EQ(in("jobs", "--json").text, "[]\n") << "nothing was submitted";
+  for (char const* const command : {"show", "cancel", "hold", "release", "retry", "logs"}) {
+    refuses(command, "00000000000000000000", "there is no job");
+    refuses(command, "nonsense", "is no job's id");
+  }
+  refuses("jobs", "--why nonsense", "is no job's id");
+  std::string const id = submit("--task compute");
+  refuses("logs", id, "has not been begun");
+  for (std::string const& address : {std::string{"redis://x"}, std::string{"spool:"}, "spool:" + file("missing")}) {
+    outcome const found = ask("jobs --queue " + address);
+    EXPECT_EQ(found.code, 2) << address;
+  }
+  EXPECT_EQ(ask("jobs", "unset LULL_QUEUE; ").code, 2);
+  EXPECT_EQ(ask("jobs", "LULL_QUEUE=" + address() + " ").code, 0);
+}
+
+}  // namespace
+}  // namespace lull
