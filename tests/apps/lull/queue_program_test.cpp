@@ -33,7 +33,9 @@ class queued : public program {
     EXPECT_EQ(found.code, 0) << found.text;
     return found.text.substr(0, found.text.find('\n'));
   }
-  outcome work_off(std::string const& rest = "") const { return in("agent", "--executor threads --until-empty " + rest); }
+  outcome work_off(std::string const& rest = "") const {
+    return in("agent", "--executor threads --until-empty " + rest);
+  }
   json job(std::string const& id) const { return json::parse(in("show", id).text)[0]; }
   static std::string training(std::string const& model) {
     return "--task mlp:epochs=40,hidden=64,seed=3,model=" + model;
