@@ -81,7 +81,8 @@ TEST_F(queued, a_document_may_be_many_jobs_and_await_others) {
   ASSERT_EQ(ids.code, 0) << ids.text;
   std::string const first = ids.text.substr(0, ids.text.find('\n'));
   folder_.write("last.json", R"({"schema": "lull.job/1", "run": {"command": ["cp", "m1.safetensors", "copy"]},
-    "priority": 9, "after": {"jobs": [")" + first + "\"]}}");
+    "priority": 9, "after": {"jobs": [")" +
+                                 first + "\"]}}");
   std::string const last = submit("last.json");
   EXPECT_EQ(in("jobs", "--why " + last).text, "queued: waits for job " + first + ", which is queued\n");
   outcome const worked = work_off("--jobs 2 --allow-commands");
