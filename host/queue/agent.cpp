@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds look_every{20};  // at programs that run
 constexpr std::size_t max_reason_bytes = 300;
 constexpr std::streamoff max_log_end = 4'096;
 constexpr int refused_code = 2;        // as programs say that they were called wrongly
@@ -87,7 +88,8 @@ agent::agent(job_store& store, prepare_function prepare, std::function<void(std:
       log_(std::move(log)),
       asked_(std::move(asked)),
       record_{.id = make_token(), .host = host_name(), .process = ::getpid(), .offers = asked_.offers},
-      watch_(store.lease()) {}
+      watch_(store.lease()),
+      random_(std::random_device{}()) {}
 
 agent::~agent() {
   running_.clear();
@@ -106,19 +108,34 @@ void agent::beat(time_point now) {
 
 agent::time_point agent::tick(time_point now) {
   beat(now);
-  watch_.see(store_.agents(), now);
-  std::map<std::string, job_entry> all;
-  for (job_entry& each : store_.list()) all.emplace(each.id, std::move(each));
-  running_.remove_if([&](running_job& job) { return look_after(job, all, now); });
-  take_over(all, now);
-  bool const any_begun = !stops_ && begin_jobs(all, now);
-  bool const any_at_work = std::any_of(all.begin(), all.end(), [](auto const& each) {
-    return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
-  });
-  quiet_rounds_ = any_begun || any_at_work || !running_.empty() ? 0 : quiet_rounds_ + 1;
+  bool const lists = now >= next_listing_;
+  if (lists) look_at_all(now);
+  running_.remove_if([&](running_job& job) { return look_after(job, now); });
+  if (lists) take_over(now);
+  bool const any_begun = !stops_ && begin_jobs(now);
+  if (lists) {
+    bool const any_at_work = std::any_of(known_.begin(), known_.end(), [](auto const& each) {
+      return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
+    });
+    quiet_listings_ = any_begun || any_at_work || !running_.empty() ? 0 : quiet_listings_ + 1;
+  }
+  return running_.empty() ? next_listing_ : std::min<time_point>(next_listing_, now + look_every);
+}
+
+void agent::look_at_all(time_point now) {
   auto const usual =
-      asked_.look_every.count() != 0 ? asked_.look_every : std::min<std::chrono::nanoseconds>(store_.lease() / 30, 1s);
-  return now + (any_begun ? 0ns : running_.empty() ? usual : std::min<std::chrono::nanoseconds>(usual, 100ms));
+      asked_.list_every.count() != 0 ? asked_.list_every : std::min<std::chrono::nanoseconds>(store_.lease() / 30, 1s);
+  next_listing_ = now + usual;
+  std::vector<agent_record> const agents = store_.agents();
+  agents_ = agents.size();
+  watch_.see(agents, now);
+  known_.clear();
+  outdated_.clear();
+  for (job_entry& each : store_.list()) known_.emplace(each.id, std::move(each));
+  std::erase_if(documents_, [&](auto const& each) {
+    auto const is = known_.find(each.first);
+    return is == known_.end() || !waits(is->second.stage);
+  });
 }
 
 void agent::stop(time_point now) {
@@ -133,13 +150,13 @@ void agent::ask_to_end(running_job& job, time_point now) {
 }
 
 /// Returns whether the job no longer runs here.
-bool agent::look_after(running_job& job, std::map<std::string, job_entry> const& all, time_point now) {
+bool agent::look_after(running_job& job, time_point now) {
   if (auto const how = job.process->end()) {
     conclude(job, *how);
     return true;
   }
-  auto const at = all.find(job.entry.id);
-  if (at != all.end() && at->second.version > job.entry.version && !job.is_taken) {
+  auto const at = known_.find(job.entry.id);
+  if (at != known_.end() && at->second.version > job.entry.version && !job.is_taken) {
     job.is_taken = true;
     log_("job " + job.entry.id + " is now " + std::string{name_of(at->second.stage)} + ": it is stopped here");
     ask_to_end(job, now);
@@ -158,8 +175,17 @@ void agent::change(job_entry const& from, job_stage to, std::string const& reaso
   next.stage = to;
   if (also) also(next);
   durability const how = waits(to) || is_at_work(to) ? durability::may_be_lost : durability::durable;
-  if (store_.change(from, next, {.reason = reason}, how))
+  if (noted(from, store_.change(from, next, {.reason = reason}, how)))
     log_("job " + from.id + ": " + std::string{name_of(to)} + (reason.empty() ? "" : ": " + reason));
+}
+
+std::optional<job_entry> agent::noted(job_entry const& from, std::optional<job_entry> now) {
+  if (now) {
+    known_[from.id] = *now;
+  } else {
+    outdated_.insert(from.id);
+  }
+  return now;
 }
 
 void agent::conclude(running_job& job, program_end const& how) {
@@ -170,7 +196,8 @@ void agent::conclude(running_job& job, program_end const& how) {
   if (how == program_end{.code = 0}) {
     job_entry next = job.entry;
     next.stage = job_stage::done;
-    auto const done = store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable);
+    auto const done =
+        noted(job.entry, store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable));
     if (!done) return log_("job " + job.entry.id + " was done here, too late: it is no longer this agent's");
     return put_in_place(*done);
   }
@@ -204,7 +231,8 @@ void agent::put_in_place(job_entry const& done) {
 }
 
 /// Gives back the jobs of agents that are dead, and ends what they had begun to end.
-void agent::take_over(std::map<std::string, job_entry> const& all, time_point now) {
+void agent::take_over(time_point now) {
+  auto const all = known_;
   for (auto const& [id, each] : all) {
     bool const ends = each.stage == job_stage::done && !each.in_place;
     if ((!is_at_work(each.stage) && !ends) || each.agent == record_.id || !watch_.is_dead(each.agent, now)) continue;
@@ -229,30 +257,51 @@ job_document const* agent::document_of(job_entry const& entry) {
   }
 }
 
+/// Returns which of the first jobs of equal rank to try. Agents that all tried the first would get in each other's way.
+std::size_t agent::candidate(std::size_t waiting) {
+  return random_() % std::min(waiting, std::max<std::size_t>(agents_, 1));
+}
+
+/// Before a job is refused, those that it awaits are looked for once more: a listing may be old.
+readiness agent::readiness_now(job_document const& job) {
+  readiness const listed = readiness_of(job, known_);
+  if (listed.what != readiness::never) return listed;
+  std::map<std::string, job_entry> awaited;
+  for (std::string const& id : job.after.jobs) {
+    try {
+      awaited.emplace(id, store_.entry(id));
+    } catch (usage_error const&) {  // it is not there
+    }
+  }
+  return readiness_of(job, awaited);
+}
+
 /// Returns whether a job was begun.
-bool agent::begin_jobs(std::map<std::string, job_entry> const& all, time_point now) {
+bool agent::begin_jobs(time_point now) {
+  if (running_.size() >= asked_.jobs_at_once) return false;
   std::vector<job_entry> waiting;
-  for (auto const& [id, each] : all)
-    if (waits(each.stage)) waiting.push_back(each);
+  for (auto const& [id, each] : known_)
+    if (waits(each.stage) && !outdated_.contains(id)) waiting.push_back(each);
   first_come(waiting);
   bool any = false;
-  for (job_entry const& each : waiting) {
-    if (running_.size() >= asked_.jobs_at_once) break;
+  while (!waiting.empty() && running_.size() < asked_.jobs_at_once) {
+    auto const of_rank = std::find_if(waiting.begin(), waiting.end(),
+                                      [&](job_entry const& each) { return each.priority != waiting.front().priority; });
+    auto const at =
+        waiting.begin() + static_cast<std::ptrdiff_t>(candidate(static_cast<std::size_t>(of_rank - waiting.begin())));
+    job_entry const each = *at;
+    waiting.erase(at);
     job_document const* const found = document_of(each);
     if (found == nullptr) continue;
-    readiness const is = readiness_of(*found, all);
+    readiness const is = readiness_now(*found);
     if (is.what == readiness::never) change(each, job_stage::refused, is.why);
     if (is.what != readiness::ready) continue;
     job_entry next = each;
     next.stage = job_stage::claimed;
     next.agent = record_.id;
     ++next.attempt;
-    auto const claimed = store_.change(each, next, {}, durability::may_be_lost);
+    auto const claimed = noted(each, store_.change(each, next, {}, durability::may_be_lost));
     if (claimed) any = begin(*claimed, *found, now) || any;
-  }
-  for (auto at = documents_.begin(); at != documents_.end();) {  // of jobs that no longer wait
-    auto const is = all.find(at->first);
-    at = is != all.end() && waits(is->second.stage) ? std::next(at) : documents_.erase(at);
   }
   return any;
 }
@@ -282,7 +331,7 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
   }
   job_entry next = claimed;
   next.stage = job_stage::running;
-  auto const runs = store_.change(claimed, next, {}, durability::may_be_lost);
+  auto const runs = noted(claimed, store_.change(claimed, next, {}, durability::may_be_lost));
   if (!runs) return false;  // somebody was faster: its process is killed
   job.entry = *runs;
   log_("job " + claimed.id + " (" + job.document.name + ") runs, attempt " + std::to_string(claimed.attempt));

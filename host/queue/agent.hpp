@@ -8,12 +8,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <lull/host/queue/child_process.hpp>
 #include <lull/host/queue/lease_watch.hpp>
+#include <lull/host/queue/policy.hpp>
 #include <lull/host/queue/store.hpp>
 
 namespace lull::queue {
@@ -47,7 +50,7 @@ class agent {
   struct options {
     std::size_t jobs_at_once = 1;
     std::string offers{};                    // what it has, in words
-    std::chrono::nanoseconds look_every{0};  // 0: chosen by the lease
+    std::chrono::nanoseconds list_every{0};  // 0: chosen by the lease
   };
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
   static constexpr std::chrono::seconds stops_within{30};
@@ -60,8 +63,8 @@ class agent {
 
   /// Does one round of work. Returns when the next should come.
   time_point tick(time_point now);
-  /// Returns whether, at the last two rounds, no job was at work anywhere or could be begun.
-  bool is_idle() const noexcept { return quiet_rounds_ >= 2; }
+  /// Returns whether, at the last two listings, no job was at work anywhere or could be begun.
+  bool is_idle() const noexcept { return quiet_listings_ >= 2; }
   /// Takes no further jobs, and asks those that run to save themselves.
   void stop(time_point now);
   /// Returns whether no job runs here.
@@ -82,15 +85,19 @@ class agent {
   };
 
   void beat(time_point now);
-  bool look_after(running_job& job, std::map<std::string, job_entry> const& all, time_point now);
+  void look_at_all(time_point now);
+  bool look_after(running_job& job, time_point now);
   void conclude(running_job& job, program_end const& how);
-  void take_over(std::map<std::string, job_entry> const& all, time_point now);
+  void take_over(time_point now);
   void put_in_place(job_entry const& done);
-  bool begin_jobs(std::map<std::string, job_entry> const& all, time_point now);
+  bool begin_jobs(time_point now);
+  std::size_t candidate(std::size_t waiting);
+  readiness readiness_now(job_document const& job);
   bool begin(job_entry const& claimed, job_document document, time_point now);
   static void ask_to_end(running_job& job, time_point now);
   void change(job_entry const& from, job_stage to, std::string const& reason,
               std::function<void(job_entry&)> const& also = {});
+  std::optional<job_entry> noted(job_entry const& from, std::optional<job_entry> now);
   job_document const* document_of(job_entry const& entry);
 
   job_store& store_;
@@ -101,7 +108,12 @@ class agent {
   lease_watch watch_;
   time_point next_beat_{};
   bool stops_ = false;
-  int quiet_rounds_ = 0;
+  int quiet_listings_ = 0;
+  std::map<std::string, job_entry> known_;  // by id, as they were at the last listing or by changes of this agent
+  std::set<std::string> outdated_;          // of these, those that somebody else has changed since
+  std::size_t agents_ = 1;                  // at the last listing
+  time_point next_listing_{};
+  std::minstd_rand random_;
   std::map<std::string, job_document> documents_;
   std::list<running_job> running_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/queue/open_folder.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -19,7 +20,7 @@ namespace lull::queue {
 namespace {
 
 constexpr mode_t own_file = S_IRUSR | S_IWUSR;
-constexpr int max_listings = 8;
+constexpr int max_listings = 3;
 
 bool is_same_moment(struct stat const& one, struct stat const& other) {
   auto const same = [](timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; };
@@ -97,6 +98,10 @@ bool open_folder::rename(std::string const& from, std::string const& to) const {
   return false;
 }
 
+bool open_folder::has(std::string const& name) const noexcept {
+  return ::faccessat(of_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void open_folder::remove(std::string const& name) const noexcept { ::unlinkat(of_.get(), name.c_str(), 0); }
 
 std::optional<std::string> open_folder::read(std::string const& name, std::size_t max_bytes) const {
@@ -129,7 +134,6 @@ std::vector<std::string> open_folder::names() const {
                                                   ::closedir};
     struct stat before {};
     if (all == nullptr || ::fstat(::dirfd(all.get()), &before) != 0) fail("open", "");
-    found.clear();
     errno = 0;
     while (dirent const* const each = ::readdir(all.get())) {
       if (each->d_name[0] != '.') found.emplace_back(each->d_name);
@@ -139,6 +143,8 @@ std::vector<std::string> open_folder::names() const {
     if (::fstat(::dirfd(all.get()), &after) != 0) fail("fstat", "");
     if (is_same_moment(before, after)) break;
   }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

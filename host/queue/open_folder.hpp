@@ -31,10 +31,12 @@ class open_folder {
   bool link(std::string const& from, std::string const& to) const;
   /// Returns false if there was no file of the first name. `to` is a name that nobody else would give.
   bool rename(std::string const& from, std::string const& to) const;
+  bool has(std::string const& name) const noexcept;
   void remove(std::string const& name) const noexcept;
   /// Returns nothing if it is not there. Throws input_error if it is larger.
   std::optional<std::string> read(std::string const& name, std::size_t max_bytes) const;
-  /// Returns what was in it at one moment, unless it changes all the time.
+  /// Returns what is in it, each name once. Of a file that is renamed meanwhile both names may be there; hardly ever
+  /// none is.
   std::vector<std::string> names() const;
   /// Has the names that were made, renamed and removed on the disk.
   void flush_names() const;

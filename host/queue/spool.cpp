@@ -108,6 +108,7 @@ void spool::make(std::filesystem::path const& folder, std::chrono::nanoseconds l
 }
 
 open_folder const& spool::jobs_of(std::string const& id) { return part(jobs_, "jobs", letter_of(id)); }
+open_folder const& spool::documents_of(std::string const& id) { return part(documents_, "documents", letter_of(id)); }
 open_folder const& spool::events_of(std::string const& id) { return part(events_, "events", letter_of(id)); }
 
 open_folder const& spool::part(std::map<char, open_folder>& of, char const* kind, char letter) {
@@ -121,10 +122,11 @@ std::vector<std::string> spool::submit(std::span<job_document const> jobs) {
   std::vector<job_entry> entries;
   for (job_document const& each : jobs) {
     job_entry const made{.id = make_job_id(), .priority = each.priority, .token = make_token()};
-    jobs_of(made.id).write_new(document_name(made.id), to_json(each),
-                               is_one ? open_folder::flushing::flush : open_folder::flushing::later);
+    documents_of(made.id).write_new(document_name(made.id), to_json(each),
+                                    is_one ? open_folder::flushing::flush : open_folder::flushing::later);
     entries.push_back(made);
   }
+  if (is_one) documents_of(entries.front().id).flush_names();
   if (!is_one) root_.flush_all();
   std::vector<std::string> ids;
   for (job_entry const& each : entries) {
@@ -166,12 +168,14 @@ job_entry spool::entry(std::string const& id) {
 
 job_document spool::document(std::string const& id) {
   std::string const name = document_name(id);
-  auto const text = jobs_of(id).read(name, max_document_bytes);
+  open_folder const& documents = documents_of(id);
+  auto const text = documents.read(name, max_document_bytes);
   if (!text) fail_unknown(id);
-  return parse_jobs(*text, (jobs_of(id).path() / name).string()).front();
+  return parse_jobs(*text, (documents.path() / name).string()).front();
 }
 
 std::optional<job_entry> spool::change(job_entry const& from, job_entry to, job_event what, durability how) {
+  if (!jobs_of(from.id).has(name_of(from))) return std::nullopt;  // mostly so where many try: it saves the rest
   to.id = from.id;
   to.version = from.version + 1;
   to.token = make_token();

@@ -15,7 +15,7 @@ namespace lull::queue {
 /// letter of the job's id, so that no folder gets too large.
 ///
 ///     FORMAT                      what this is, and how long a lease is
-///     jobs/N/ID.json              the document
+///     documents/N/ID.json         the document
 ///     jobs/N/ID,VERSION,…,TOKEN   the entry
 ///     events/N/ID,VERSION,TOKEN   one change; one whose token no entry has had did not happen
 ///     agents/ID                   counts as long as the agent lives
@@ -47,11 +47,13 @@ class spool final : public job_store {
   /// Returns the part of a folder in which a job has its files.
   open_folder const& part(std::map<char, open_folder>& of, char const* kind, char letter);
   open_folder const& jobs_of(std::string const& id);
+  open_folder const& documents_of(std::string const& id);
   open_folder const& events_of(std::string const& id);
 
   open_folder root_;
   open_folder agents_;
   std::map<char, open_folder> jobs_;
+  std::map<char, open_folder> documents_;
   std::map<char, open_folder> events_;
   std::chrono::nanoseconds lease_{0};
 };

@@ -57,7 +57,7 @@ class agents : public testing::Test {
   }
   std::unique_ptr<agent> make_agent(job_store& store, std::size_t at_once = 1) {
     return std::make_unique<agent>(
-        store, prepare, [](std::string const&) {}, agent::options{.jobs_at_once = at_once, .look_every = 5ms});
+        store, prepare, [](std::string const&) {}, agent::options{.jobs_at_once = at_once, .list_every = 5ms});
   }
   /// An agent in another process, which works until nothing is left, or for ever.
   pid_t agent_process(bool ends = true) {
