@@ -143,7 +143,8 @@ void claim(benchmark::State& state) {
       for (double each = 0; in >> each;) took_ms.push_back(each);
     }
   }
-  if (took_ms.size() != static_cast<std::size_t>(state.iterations()) * jobs) state.SkipWithError("not each job was claimed once");
+  if (took_ms.size() != static_cast<std::size_t>(state.iterations()) * jobs)
+    state.SkipWithError("not each job was claimed once");
   if (took_ms.empty()) return;
   std::sort(took_ms.begin(), took_ms.end());
   state.counters["p99_ms"] = took_ms[took_ms.size() * 99 / 100];
@@ -191,7 +192,9 @@ void idle(benchmark::State& state) {
     int status = 0;
     ::wait4(works, &status, 0, &used);
     double const took = std::chrono::duration<double>(steady::now() - begin).count();
-    auto const seconds = [](timeval of) { return static_cast<double>(of.tv_sec) + 1e-6 * static_cast<double>(of.tv_usec); };
+    auto const seconds = [](timeval of) {
+      return static_cast<double>(of.tv_sec) + 1e-6 * static_cast<double>(of.tv_usec);
+    };
     share = (seconds(used.ru_utime) + seconds(used.ru_stime)) / took;
     state.SetIterationTime(took);
   }
@@ -255,10 +258,12 @@ void kills(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("spool_rates/what:bare", bare)->UseRealTime();
-  benchmark::RegisterBenchmark("spool_rates/what:submit", [](benchmark::State& state) { submit(state, 1); })
-      ->UseRealTime();
-  benchmark::RegisterBenchmark("spool_rates/what:batch", [](benchmark::State& state) { submit(state, 100); })
-      ->UseRealTime();
+  benchmark::RegisterBenchmark("spool_rates/what:submit", [](benchmark::State& state) {
+    submit(state, 1);
+  })->UseRealTime();
+  benchmark::RegisterBenchmark("spool_rates/what:batch", [](benchmark::State& state) {
+    submit(state, 100);
+  })->UseRealTime();
   benchmark::RegisterBenchmark("spool_rates/what:claim", claim)
       ->ArgName("agents")
       ->Arg(1)

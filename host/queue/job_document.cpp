@@ -32,6 +32,13 @@ std::string spelled(lined_json const& document, std::string const& pointer, json
   return whole ? std::to_string(*whole) : value.dump();
 }
 
+std::string with(std::string text, std::string const& name, std::string const& value) {
+  std::string const mark = "${" + name + "}";
+  for (std::size_t at = 0; (at = text.find(mark, at)) != text.npos; at += value.size())
+    text.replace(at, mark.size(), value);
+  return text;
+}
+
 class reader {
  public:
   reader(std::string_view text, std::string const& file) : document_(text, file, max_document_bytes) {}
@@ -125,18 +132,6 @@ class reader {
     }
   }
 
-  static std::string with(std::string text, std::string const& name, std::string const& value) {
-    std::string const mark = "${" + name + "}";
-    for (std::size_t at = 0; (at = text.find(mark, at)) != text.npos; at += value.size())
-      text.replace(at, mark.size(), value);
-    return text;
-  }
-  static job_document with(job_document of, std::string const& name, std::string const& value) {
-    of.name = with(of.name, name, value);
-    for (auto& [key, text] : of.run.options) text = with(text, name, value);
-    for (std::string& each : of.run.command) each = with(each, name, value);
-    return of;
-  }
   std::vector<job_document> combined() {
     json const& array = document_.whole()["array"];
     if (!array.is_object() || array.empty())
@@ -150,7 +145,7 @@ class reader {
       std::vector<job_document> more;
       for (job_document const& each : all) {
         for (std::size_t i = 0; i < values.size(); ++i)
-          more.push_back(with(each, name, spelled(document_, pointer + "/" + std::to_string(i), values[i])));
+          more.push_back(with_value(each, name, spelled(document_, pointer + "/" + std::to_string(i), values[i])));
       }
       all = std::move(more);
     }
@@ -162,6 +157,13 @@ class reader {
 };
 
 }  // namespace
+
+job_document with_value(job_document of, std::string const& name, std::string const& value) {
+  of.name = with(of.name, name, value);
+  for (auto& [key, text] : of.run.options) text = with(text, name, value);
+  for (std::string& each : of.run.command) each = with(each, name, value);
+  return of;
+}
 
 std::int64_t parse_time(std::string_view text) {
   std::string const whole{text};

@@ -50,6 +50,9 @@ struct job_document {
 /// `name`, options and arguments. `file` is named in messages. Errors: input_error with file and line.
 std::vector<job_document> parse_jobs(std::string_view json, std::string const& file);
 
+/// Puts a value for "${NAME}" in the job's name, options and arguments.
+job_document with_value(job_document of, std::string const& name, std::string const& value);
+
 /// Returns the seconds since 1970 of a time in UTC, such as "2026-12-01T10:00:00Z" (RFC 3339). Throws usage_error.
 std::int64_t parse_time(std::string_view text);
 /// Writes it like that.

@@ -48,6 +48,19 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
       ->check(CLI::Range(-queue::max_priority, queue::max_priority));
   submits.add_option("--deadline", submit_.deadline, "time in UTC, such as 2026-12-01T10:00:00Z")->type_name("TIME");
   submits.add_option("--at-most", submit_.at_most, "end an attempt after this time, such as 2h")->type_name("TIME");
+  CLI::Option* const each = submits.add_option(
+      "--each", submit_.each,
+      "watch a folder, and submit the job for each file or folder that appears there and is complete: ${each} stands "
+      "for its path");
+  each->type_name("FOLDER");
+  CLI::Option* const marker =
+      submits.add_option("--marker", submit_.marker, "with --each: what is complete holds a file of this name");
+  marker->needs(each);
+  submits.add_option("--quiet", submit_.quiet, "with --each: what has not changed for this long is complete")
+      ->capture_default_str()
+      ->type_name("TIME")
+      ->needs(each)
+      ->excludes(marker);
   add_json(submits, submit_);
 
   CLI::App& jobs = add(app, "jobs", "show the jobs of a queue that are not over", jobs_);
@@ -76,7 +89,7 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
 
 std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, std::ostream& out) const {
   if (app_.got_subcommand("queue")) return queue_init_command(init_, out);
-  if (app_.got_subcommand("submit")) return submit_command(submit_, out);
+  if (app_.got_subcommand("submit")) return submit_command(submit_, stop, out);
   if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);
   if (app_.got_subcommand("show")) return show_command(show_, out);
   if (app_.got_subcommand("logs")) return logs_command(logs_, stop, out);

@@ -29,6 +29,9 @@ struct submit_settings : queue_settings {
   std::optional<int> priority;
   std::optional<std::string> deadline;
   std::optional<std::string> at_most;  // a duration
+  std::optional<std::string> each;     // a folder to watch; none: the jobs are submitted as they are
+  std::optional<std::string> marker;   // a file that says that what appears there is complete
+  std::string quiet = "30s";           // without one: unchanged for this long
 };
 
 struct jobs_settings : queue_settings {
@@ -58,7 +61,7 @@ struct agent_settings : queue_settings {
 enum class job_action { cancel, hold, release, retry };
 
 exit_code queue_init_command(init_settings const& asked, std::ostream& out);
-exit_code submit_command(submit_settings const& asked, std::ostream& out);
+exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);
 exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out);

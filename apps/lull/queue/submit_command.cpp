@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a queue, and puts jobs into it.
+#include <chrono>
 #include <filesystem>
 #include <ostream>
+#include <set>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/apps/lull/queue/task_program.hpp>
+#include <lull/apps/lull/stop_request.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/queue/job_document.hpp>
 #include <lull/host/queue/spool.hpp>
+#include <lull/host/queue/watched_folder.hpp>
 #include <lull/host/task/task_request.hpp>
 
 namespace lull {
@@ -50,7 +57,9 @@ exit_code queue_init_command(init_settings const& asked, std::ostream& out) {
   return exit_code::done;
 }
 
-exit_code submit_command(submit_settings const& asked, std::ostream& out) {
+namespace {
+
+std::vector<queue::job_document> jobs_of(submit_settings const& asked) {
   if (asked.files.empty() == asked.tasks.empty()) throw usage_error{"give one JOB.json or more, or --task"};
   std::vector<queue::job_document> jobs;
   for (std::string const& text : asked.tasks) jobs.push_back(job_of(text));
@@ -62,12 +71,59 @@ exit_code submit_command(submit_settings const& asked, std::ostream& out) {
     adapt(each, asked);
     check_job(queue::parse_jobs(to_json(each), "the job").front());  // what the command line said is checked, too
   }
-  std::vector<std::string> const ids = open_queue(asked.queue)->submit(jobs);
-  if (asked.json) {
-    out << nlohmann::json(ids).dump() << '\n';
-  } else {
-    for (std::string const& each : ids) out << each << '\n';
+  return jobs;
+}
+
+void print(std::ostream& out, std::vector<std::string> const& ids, bool as_json) {
+  if (as_json) out << nlohmann::json(ids).dump() << '\n';
+  for (std::string const& each : ids)
+    if (!as_json) out << each << '\n';
+  out << std::flush;
+}
+
+constexpr char const* each_label = "each";
+
+/// Submits the jobs for whatever appears in a folder, until it is asked to stop. What was submitted is known by the
+/// jobs' labels, so that a watch that begins again submits nothing twice.
+exit_code watch(submit_settings const& asked, std::vector<queue::job_document> const& jobs, stop_request const& stop,
+                std::ostream& out) {
+  constexpr std::chrono::milliseconds look_every{500};
+  constexpr std::chrono::milliseconds looks_at_stop{20};
+  using clock = std::chrono::steady_clock;
+  std::filesystem::path const folder = std::filesystem::absolute(*asked.each).lexically_normal();
+  auto const store = open_queue(asked.queue);
+  std::set<std::string> known;
+  for (queue::job_entry const& each : store->list()) {
+    auto const labels = store->document(each.id).labels;
+    auto const found = labels.find(each_label);
+    if (found == labels.end()) continue;
+    std::filesystem::path const path = found->second;
+    if (path.parent_path() == folder) known.insert(path.filename().string());
   }
+  queue::watched_folder watched{
+      folder, {.marker = asked.marker.value_or(""), .quiet = parse_duration(asked.quiet)}, std::move(known)};
+  while (!stop.requested()) {
+    for (std::string const& name : watched.complete(clock::now())) {
+      std::string const path = (folder / name).string();
+      std::vector<queue::job_document> made;
+      for (queue::job_document const& each : jobs) {
+        made.push_back(with_value(each, each_label, path));
+        made.back().labels[each_label] = path;
+      }
+      print(out, store->submit(made), asked.json);
+    }
+    for (auto const until = clock::now() + look_every; clock::now() < until && !stop.requested();)
+      std::this_thread::sleep_for(looks_at_stop);
+  }
+  return exit_code::done;
+}
+
+}  // namespace
+
+exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out) {
+  std::vector<queue::job_document> const jobs = jobs_of(asked);
+  if (asked.each) return watch(asked, jobs, stop, out);
+  print(out, open_queue(asked.queue)->submit(jobs), asked.json);
   return exit_code::done;
 }
 

@@ -139,6 +139,38 @@ TEST_F(queued, an_agent_that_is_asked_to_stop_saves_its_job) {
   EXPECT_EQ(job(id)["reason"], "its agent was stopped");
 }
 
+TEST_F(queued, each_checkpoint_in_a_folder_is_a_job_once_although_the_watch_is_killed) {
+  std::filesystem::create_directory(file("checkpoints"));
+  folder_.write("each.json", R"({"schema": "lull.job/1", "name": "evaluate",
+    "run": {"command": ["sh", "-c", "cat \"$0\"/weights >> seen", "${each}"]}})");
+  std::vector<std::string> const watch{LULL_PROGRAM,        "submit",   "--queue", address(),        "--each",
+                                       file("checkpoints"), "--marker", "DONE",    file("each.json")};
+  auto const save = [&](int step) {
+    std::string const name = "checkpoints/step-" + std::to_string(step);
+    std::filesystem::create_directory(file(name));
+    folder_.write(name + "/weights", std::to_string(step) + "\n");
+    folder_.write(name + "/DONE", "");
+  };
+  std::mt19937 random{20'261'130};
+  for (int step = 1; step <= 4; ++step) {
+    save(step);
+    test::program(watch, std::chrono::milliseconds{random() % 300});
+  }
+  pid_t const watches = test::forked([&] {
+    std::vector<char*> words;
+    for (std::string const& each : watch) words.push_back(const_cast<char*>(each.c_str()));
+    words.push_back(nullptr);
+    if (freopen("/dev/null", "w", stdout) == nullptr || ::chdir(folder_.path().c_str()) != 0) ::_exit(126);
+    ::execv(LULL_PROGRAM, words.data());
+  });
+  test::killed_at_end const also{watches};
+  save(5);
+  EXPECT_TRUE(within_time([&] { return json::parse(in("jobs", "--json --all").text).size() == 5; }));
+  ::kill(watches, SIGTERM);
+  EXPECT_EQ(test::status_of(watches), 0);
+  EXPECT_EQ(json::parse(in("jobs", "--json --all").text).size(), 5U) << "each once";
+}
+
 TEST_F(queued, what_cannot_be_is_refused) {
   auto const refuses = [&](std::string const& command, std::string const& rest, std::string const& why) {
     outcome const found = in(command, rest);

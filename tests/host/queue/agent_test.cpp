@@ -97,6 +97,14 @@ class agents : public testing::Test {
   std::unique_ptr<spool> store_;
 };
 
+TEST(attempt, has_names_of_its_own_for_results) {
+  attempt const second{.number = 2};
+  EXPECT_EQ(second.result("/data/ranks.csv"), "/data/ranks.attempt-2.csv");
+  EXPECT_EQ(second.result("ranks"), "ranks.attempt-2");
+  EXPECT_EQ(second.result("a.b/c.tar.gz"), "a.b/c.tar.attempt-2.gz");
+  EXPECT_NE(attempt{.number = 3}.result("ranks"), second.result("ranks"));
+}
+
 TEST_F(agents, run_a_job_and_put_its_result_in_place) {
   std::string const id = submit(scripted("echo 42 > \"$1\"", "out.csv"));
   job_entry const ended = worked_off(id);

@@ -254,6 +254,33 @@ TEST_F(spools, pass_over_files_that_are_not_theirs) {
   EXPECT_TRUE(littered.agents().empty());
 }
 
+/// So many that the system lists them in several steps, between which names change.
+TEST(open_folder, lists_every_file_while_all_are_renamed) {
+  constexpr std::size_t files = 3'000;
+  test::test_folder const folder;
+  open_folder const here = open_folder::own(folder.path());
+  auto const name = [](std::size_t file, std::uint64_t version) {
+    return std::to_string(file) + "," + std::to_string(version);
+  };
+  for (std::size_t i = 0; i < files; ++i) here.write_new(name(i, 0), "", open_folder::flushing::later);
+  pid_t const renames = test::forked([&] {
+    open_folder const own = open_folder::own(folder.path());
+    std::mt19937 random{20'261'130};
+    std::vector<std::uint64_t> versions(files, 0);
+    for (;;) {
+      std::size_t const one = random() % files;
+      own.rename(name(one, versions[one]), name(one, versions[one] + 1));
+      ++versions[one];
+    }
+  });
+  for (std::uint64_t i = 0; i < trials(200); ++i) {
+    std::set<std::string> found;
+    for (std::string const& each : here.names()) found.insert(each.substr(0, each.find(',')));
+    EXPECT_EQ(found.size(), files);
+  }
+  test::kill_child(renames);
+}
+
 TEST(entry_name, is_read_back) {
   job_entry all{.id = make_job_id(),
                 .version = 12,
