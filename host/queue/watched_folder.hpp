@@ -18,7 +18,7 @@ class watched_folder {
   using time_point = std::chrono::steady_clock::time_point;
 
   struct options {
-    std::string marker{};                                  // a file in each folder that says that it is complete
+    std::string marker{};                                       // a file in each folder that says that it is complete
     std::chrono::nanoseconds quiet = std::chrono::seconds{30};  // without a marker: unchanged for this long
   };
   static constexpr std::size_t max_entries = 100'000;
