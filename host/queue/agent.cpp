@@ -106,7 +106,25 @@ void agent::beat(time_point now) {
   next_beat_ = now + store_.lease() / 4;
 }
 
+/// A store that refuses, as on a full disk, is tried again: programs that run go on meanwhile.
 agent::time_point agent::tick(time_point now) {
+  try {
+    time_point const next = round(now);
+    if (std::exchange(is_in_trouble_, false)) log_("the queue can be used again");
+    return next;
+  } catch (device_error const& problem) {
+    if (!std::exchange(is_in_trouble_, true))
+      log_(std::string{"the queue cannot be used now, and is tried again: "} + problem.what());
+    return now + usual();
+  }
+}
+
+std::chrono::nanoseconds agent::usual() const {
+  return asked_.list_every.count() != 0 ? asked_.list_every
+                                        : std::min<std::chrono::nanoseconds>(store_.lease() / 30, 1s);
+}
+
+agent::time_point agent::round(time_point now) {
   beat(now);
   bool const lists = now >= next_listing_;
   if (lists) look_at_all(now);
@@ -123,15 +141,13 @@ agent::time_point agent::tick(time_point now) {
 }
 
 void agent::look_at_all(time_point now) {
-  auto const usual =
-      asked_.list_every.count() != 0 ? asked_.list_every : std::min<std::chrono::nanoseconds>(store_.lease() / 30, 1s);
-  next_listing_ = now + usual;
   std::vector<agent_record> const agents = store_.agents();
   agents_ = agents.size();
   watch_.see(agents, now);
   known_.clear();
   outdated_.clear();
   for (job_entry& each : store_.list()) known_.emplace(each.id, std::move(each));
+  next_listing_ = now + usual();
   std::erase_if(documents_, [&](auto const& each) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !waits(is->second.stage);
@@ -217,7 +233,7 @@ void agent::conclude(running_job& job, program_end const& how) {
   }
 }
 
-/// Renames what the attempt that ended has written. Any agent may do it, and again.
+/// Renames what the attempt that ended has written, and removes what earlier ones have. Any agent may do it, and again.
 void agent::put_in_place(job_entry const& done) {
   auto const history = store_.events(done.id);
   if (history.empty() || history.back().version != done.version) return;
@@ -226,18 +242,26 @@ void agent::put_in_place(job_entry const& done) {
     fs::rename(from, to, problem);
     std::error_code none;
     if (problem && !fs::exists(to, none)) log_("job " + done.id + ": " + from + ": " + problem.message());
+    for (unsigned before = done.attempt; before-- > 1;) fs::remove(attempt{.number = before}.result(to), none);
   }
   change(done, job_stage::done, "", [](job_entry& of) { of.in_place = true; });
 }
 
-/// Gives back the jobs of agents that are dead, and ends what they had begun to end.
+/// Gives back the jobs of agents that are dead, and ends what they had begun to end. The same of what the store has as
+/// this agent's and the agent does not: a change that seemed to fail, and did not.
 void agent::take_over(time_point now) {
   auto const all = known_;
   for (auto const& [id, each] : all) {
     bool const ends = each.stage == job_stage::done && !each.in_place;
-    if ((!is_at_work(each.stage) && !ends) || each.agent == record_.id || !watch_.is_dead(each.agent, now)) continue;
+    if (!is_at_work(each.stage) && !ends) continue;
+    bool const is_own = each.agent == record_.id;
+    if (is_own ? runs_here(id) : !watch_.is_dead(each.agent, now)) continue;
     if (ends) {
       put_in_place(each);
+      continue;
+    }
+    if (is_own) {
+      change(each, job_stage::saved, "its agent had not heard that it had it");
       continue;
     }
     bool const is_last = each.deaths + 1 >= max_deaths;
@@ -246,12 +270,18 @@ void agent::take_over(time_point now) {
   }
 }
 
+bool agent::runs_here(std::string const& id) const {
+  return std::any_of(running_.begin(), running_.end(), [&](running_job const& each) { return each.entry.id == id; });
+}
+
 job_document const* agent::document_of(job_entry const& entry) {
   auto const known = documents_.find(entry.id);
   if (known != documents_.end()) return &known->second;
   try {
     return &documents_.emplace(entry.id, store_.document(entry.id)).first->second;
-  } catch (input_error const& wrong) {
+  } catch (device_error const&) {
+    throw;
+  } catch (error const& wrong) {  // it is not there, or cannot be read
     change(entry, job_stage::refused, wrong.what());
     return nullptr;
   }

@@ -61,7 +61,7 @@ class agent {
   agent(agent const&) = delete;
   agent& operator=(agent const&) = delete;
 
-  /// Does one round of work. Returns when the next should come.
+  /// Does one round of work. Returns when the next should come. A store that refuses is tried again then.
   time_point tick(time_point now);
   /// Returns whether, at the last two listings, no job was at work anywhere or could be begun.
   bool is_idle() const noexcept { return quiet_listings_ >= 2; }
@@ -84,12 +84,15 @@ class agent {
     bool is_late = false;
   };
 
+  time_point round(time_point now);
+  std::chrono::nanoseconds usual() const;
   void beat(time_point now);
   void look_at_all(time_point now);
   bool look_after(running_job& job, time_point now);
   void conclude(running_job& job, program_end const& how);
   void take_over(time_point now);
   void put_in_place(job_entry const& done);
+  bool runs_here(std::string const& id) const;
   bool begin_jobs(time_point now);
   std::size_t candidate(std::size_t waiting);
   readiness readiness_now(job_document const& job);
@@ -108,6 +111,7 @@ class agent {
   lease_watch watch_;
   time_point next_beat_{};
   bool stops_ = false;
+  bool is_in_trouble_ = false;  // with the store
   int quiet_listings_ = 0;
   std::map<std::string, job_entry> known_;  // by id, as they were at the last listing or by changes of this agent
   std::set<std::string> outdated_;          // of these, those that somebody else has changed since

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -239,6 +240,87 @@ TEST_F(agents, put_in_place_what_another_had_no_time_for) {
   auto const works = make_agent(*store_);
   work_until(*works, [&] { return store_->entry(id).in_place; });
   EXPECT_EQ(content(folder_.at("out")), "result");
+}
+
+/// A store of which a part of all calls fail: before they have done anything, or after they have done it.
+class faulty_store final : public job_store {
+ public:
+  explicit faulty_store(job_store& of) : of_(of) {}
+  std::vector<std::string> submit(std::span<job_document const> jobs) override {
+    return faulty([&] { return of_.submit(jobs); });
+  }
+  std::vector<job_entry> list() override {
+    return faulty([&] { return of_.list(); });
+  }
+  job_entry entry(std::string const& id) override {
+    return faulty([&] { return of_.entry(id); });
+  }
+  job_document document(std::string const& id) override {
+    return faulty([&] { return of_.document(id); });
+  }
+  std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) override {
+    return faulty([&] { return of_.change(from, std::move(to), std::move(what), how); });
+  }
+  std::vector<job_event> events(std::string const& id) override {
+    return faulty([&] { return of_.events(id); });
+  }
+  void beat(agent_record const& agent) override {
+    faulty([&] {
+      of_.beat(agent);
+      return 0;
+    });
+  }
+  std::vector<agent_record> agents() override {
+    return faulty([&] { return of_.agents(); });
+  }
+  void forget_agent(std::string const& id) override { of_.forget_agent(id); }
+  std::chrono::nanoseconds lease() const override { return of_.lease(); }
+  std::filesystem::path folder(std::string const& id) override {
+    return faulty([&] { return of_.folder(id); });
+  }
+  int faults() const { return faults_; }
+
+ private:
+  template <class Call>
+  std::invoke_result_t<Call> faulty(Call call) {
+    maybe_fail();
+    auto found = call();
+    maybe_fail();
+    return found;
+  }
+  void maybe_fail() {
+    if (random_() % 8 != 0) return;
+    ++faults_;
+    throw device_error{5, "a fault", "test", "faulty_store"};
+  }
+
+  job_store& of_;
+  std::mt19937 random_{20'261'130};
+  int faults_ = 0;
+};
+
+TEST_F(agents, of_a_store_that_fails_now_and_then_do_each_job_and_show_each_result_once) {
+  constexpr int jobs = 30;
+  for (int i = 0; i < jobs; ++i) {
+    job_document one = scripted("echo " + std::to_string(i) + " > \"$1\"", "out-" + std::to_string(i));
+    one.attempts = 100;
+    submit(one);
+  }
+  faulty_store faulty{*store_};
+  auto const works = make_agent(faulty, 3);
+  work_until(*works, [&] { return works->is_idle(); });
+  EXPECT_GT(faulty.faults(), jobs);
+  for (job_entry const& each : store_->list()) EXPECT_TRUE(each.in_place) << name_of(each.stage) << reason_of(each.id);
+  for (int i = 0; i < jobs; ++i) EXPECT_EQ(content(folder_.at("out-" + std::to_string(i))), std::to_string(i) + "\n");
+  for (auto const& each : std::filesystem::directory_iterator{folder_.path()})
+    EXPECT_EQ(each.path().string().find("attempt"), std::string::npos) << each.path();
+}
+
+TEST_F(agents, refuse_a_job_whose_document_is_not_there) {
+  std::string const id = submit(scripted("true"));
+  std::filesystem::remove_all(at_ + "/documents/" + id.substr(19));
+  EXPECT_EQ(worked_off(id).stage, job_stage::refused);
+  EXPECT_EQ(reason_of(id), "there is no job " + id);
 }
 
 /// Each job adds a line to a file of its own, once for each attempt that ended as the store knows it.
