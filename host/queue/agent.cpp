@@ -146,8 +146,11 @@ void agent::look_at_all(time_point now) {
   watch_.see(agents, now);
   known_.clear();
   outdated_.clear();
+  auto const begin = std::chrono::steady_clock::now();
   for (job_entry& each : store_.list()) known_.emplace(each.id, std::move(each));
-  next_listing_ = now + usual();
+  // Of a long queue agents keep what they know for longer: listing takes all of them together about a core at most.
+  auto const took = std::chrono::steady_clock::now() - begin;
+  next_listing_ = now + std::max<std::chrono::nanoseconds>(usual(), took * (20 + agents_));
   std::erase_if(documents_, [&](auto const& each) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !waits(is->second.stage);

@@ -22,11 +22,6 @@ namespace {
 constexpr mode_t own_file = S_IRUSR | S_IWUSR;
 constexpr int max_listings = 3;
 
-bool is_same_moment(struct stat const& one, struct stat const& other) {
-  auto const same = [](timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; };
-  return same(one.st_mtim, other.st_mtim) && same(one.st_ctim, other.st_ctim);
-}
-
 }  // namespace
 
 open_folder open_folder::own(std::filesystem::path const& path) {
@@ -132,20 +127,24 @@ std::vector<std::string> open_folder::names() const {
   for (int i = 0; i < max_listings; ++i) {
     std::unique_ptr<DIR, int (*)(DIR*)> const all{::fdopendir(::openat(of_.get(), ".", O_RDONLY | O_CLOEXEC)),
                                                   ::closedir};
-    struct stat before {};
-    if (all == nullptr || ::fstat(::dirfd(all.get()), &before) != 0) fail("open", "");
+    if (all == nullptr) fail("open", "");
+    moment const before = changed();
     errno = 0;
     while (dirent const* const each = ::readdir(all.get())) {
       if (each->d_name[0] != '.') found.emplace_back(each->d_name);
     }
     if (errno != 0) fail("readdir", "");
-    struct stat after {};
-    if (::fstat(::dirfd(all.get()), &after) != 0) fail("fstat", "");
-    if (is_same_moment(before, after)) break;
+    if (changed() == before) break;
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+open_folder::moment open_folder::changed() const {
+  struct stat about {};
+  if (::fstat(of_.get(), &about) != 0) fail("fstat", "");
+  return {about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
 }
 
 void open_folder::flush_names() const {

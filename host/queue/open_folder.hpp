@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -38,6 +39,13 @@ class open_folder {
   /// Returns what is in it, each name once. Of a file that is renamed meanwhile both names may be there; hardly ever
   /// none is.
   std::vector<std::string> names() const;
+  /// Returns when names in it changed last, by the file system's clock: for comparison with another such moment alone.
+  struct moment {
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+    bool operator==(moment const&) const = default;
+  };
+  moment changed() const;
   /// Has the names that were made, renamed and removed on the disk.
   void flush_names() const;
   /// Has all of the file system on the disk.

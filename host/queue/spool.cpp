@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <ctime>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <sys/stat.h>
@@ -139,20 +140,34 @@ std::vector<std::string> spool::submit(std::span<job_document const> jobs) {
 }
 
 std::vector<job_entry> spool::list() {
-  std::map<std::string, job_entry> latest;  // by id
-  open_folder const jobs = root_.below("jobs");
-  for (std::string const& last : jobs.names()) {
-    if (last.size() != 1 || parts.find(last) == parts.npos) continue;
-    for (std::string const& name : part(jobs_, "jobs", last.front()).names()) {
-      auto found = entry_of(name);
-      if (!found) continue;
-      auto const [at, is_new] = latest.try_emplace(found->id, *found);
-      if (!is_new && at->second.version < found->version) at->second = std::move(*found);
-    }
-  }
   std::vector<job_entry> all;
-  for (auto& [id, each] : latest) all.push_back(std::move(each));
+  for (std::string const& last : root_.below("jobs").names()) {
+    if (last.size() != 1 || parts.find(last) == parts.npos) continue;
+    std::vector<job_entry> const& found = listed(last.front());
+    all.insert(all.end(), found.begin(), found.end());
+  }
   return all;
+}
+
+/// Reads the names of a part again only where it may have changed.
+std::vector<job_entry> const& spool::listed(char letter) {
+  open_folder const& here = part(jobs_, "jobs", letter);
+  listing& known = listings_[letter];
+  auto const now = std::chrono::steady_clock::now();
+  open_folder::moment const changed = here.changed();
+  if (changed != known.changed) known = {.changed = changed, .seen = now};
+  if (known.is_final) return known.entries;
+  known.is_final = now - known.seen >= clock_step;
+  known.entries.clear();
+  for (std::string const& name : here.names())
+    if (auto found = entry_of(name)) known.entries.push_back(std::move(*found));
+  auto const is_older = [](job_entry const& one, job_entry const& other) {
+    return std::tie(one.id, other.version) < std::tie(other.id, one.version);  // the latest version first
+  };
+  std::sort(known.entries.begin(), known.entries.end(), is_older);
+  auto const same = [](job_entry const& one, job_entry const& other) { return one.id == other.id; };
+  known.entries.erase(std::unique(known.entries.begin(), known.entries.end(), same), known.entries.end());
+  return known.entries;
 }
 
 job_entry spool::entry(std::string const& id) {

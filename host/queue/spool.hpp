@@ -50,9 +50,21 @@ class spool final : public job_store {
   open_folder const& documents_of(std::string const& id);
   open_folder const& events_of(std::string const& id);
 
+  /// What a part of the jobs' folder held.
+  struct listing {
+    open_folder::moment changed{};
+    std::chrono::steady_clock::time_point seen{};  // that moment, for the first time
+    bool is_final = false;                         // made so much later that a further change would show
+    std::vector<job_entry> entries{};
+  };
+  /// The clocks of file systems go on in steps, of two seconds at most.
+  static constexpr std::chrono::seconds clock_step{2};
+  std::vector<job_entry> const& listed(char letter);
+
   open_folder root_;
   open_folder agents_;
   std::map<char, open_folder> jobs_;
+  std::map<char, listing> listings_;
   std::map<char, open_folder> documents_;
   std::map<char, open_folder> events_;
   std::chrono::nanoseconds lease_{0};

@@ -42,6 +42,10 @@ GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in (*GRAPH_TEXTS, "
 ATTACH = [f"two_processes/what:{what}/" for what in ("attach", "notice")]
 ATTACH += [f"two_processes/what:calls/side:{side}/" for side in ("none", "shared", "own", "attached")]
 
+QUEUE = [f"spool_rates/what:{what}/" for what in ("bare", "submit", "batch", "idle")]
+QUEUE += [f"spool_rates/what:claim/agents:{agents}/" for agents in (1, 64)]
+QUEUE += [f"spool_rates/what:list/jobs:{jobs}/" for jobs in (10_000, 100_000)]
+
 OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
     "captured": ("us", 50, CAPTURED, "The same of bubbles in captured graphs."),
@@ -57,13 +61,14 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
         GRAPH_SETUP,
         "How fast a graph task is ready from 100 MB of text.",
     ),
+    "queue": ("as named", 120, QUEUE, "A queue of jobs in a folder on this machine's disk."),
     "attach": ("as named", 30, ATTACH, "A trainer and a worker in two processes, on CPU threads."),
 }
 
 
 def of_benches(name, unit, seconds, names, text):
     limit = 240 if names is GRAPH_SETUP else 120
-    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH) else "1 gpu"
+    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH, QUEUE) else "1 gpu"
 
     def measure(build):
         return benches(build, names, limit)

@@ -86,6 +86,19 @@ TEST_P(job_stores, tell_a_jobs_history) {
   EXPECT_GT(all.back().time_s, 1'700'000'000);
 }
 
+TEST_P(job_stores, list_what_has_changed_however_long_nothing_did) {
+  std::string const id = submit("one");
+  auto const other = open();
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(listed().at(id).version, 0U);
+    std::this_thread::sleep_for(100ms);
+  }
+  ASSERT_TRUE(to(*other, other->entry(id), job_stage::claimed));
+  EXPECT_EQ(listed().at(id).version, 1U);
+  ASSERT_TRUE(to(*other, other->entry(id), job_stage::running));
+  EXPECT_EQ(listed().at(id).version, 2U) << "two changes in one step of the file system's clock";
+}
+
 TEST_P(job_stores, know_no_other_jobs) {
   submit("one");
   for (std::string const& id : {make_job_id(), std::string{"../../etc/passwd"}, std::string{}}) {
