@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A spool in the folder that LULL_BENCH_FOLDER names, or in /tmp. spool_rates/what:bare: a file of a job's size is
-// written and flushed, and its folder is, as the least that a durable job takes. …/what:submit: a job is. …/what:batch:
-// 100 jobs are at once. …/what:claim/agents:N: N processes claim jobs as fast as they can; p99_ms is of one claim.
-// …/what:list/jobs:N: all of N jobs are listed. …/what:idle: the CPU that an agent takes that has nothing to do.
-// …/what:kills/seed:S: 64 agents do 10,000 jobs, and 200 agents are killed at random moments; `wrong` counts results
-// that differ from what each job must write.
+// written and flushed, and its folder is, as the least that a durable job takes. …/what:submit: a job is.
+// …/what:batch/jobs:N: N jobs are at once. …/what:claim/agents:N: N processes claim jobs as fast as they can; p99_ms is
+// of one claim. …/what:list/jobs:N: all of N jobs are listed. …/what:idle: the CPU that an agent takes that has nothing
+// to do. …/what:kills/seed:S: 64 agents do 10,000 jobs, and 200 agents are killed at random moments; `wrong` counts
+// results that differ from what each job must write.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -261,9 +261,12 @@ int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("spool_rates/what:submit", [](benchmark::State& state) {
     submit(state, 1);
   })->UseRealTime();
-  benchmark::RegisterBenchmark("spool_rates/what:batch", [](benchmark::State& state) {
-    submit(state, 100);
-  })->UseRealTime();
+  benchmark::RegisterBenchmark("spool_rates/what:batch",
+                               [](benchmark::State& state) { submit(state, static_cast<int>(state.range(0))); })
+      ->ArgName("jobs")
+      ->Arg(100)
+      ->Arg(1'000)
+      ->UseRealTime();
   benchmark::RegisterBenchmark("spool_rates/what:claim", claim)
       ->ArgName("agents")
       ->Arg(1)

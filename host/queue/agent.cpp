@@ -253,13 +253,14 @@ void agent::put_in_place(job_entry const& done) {
 /// Gives back the jobs of agents that are dead, and ends what they had begun to end. The same of what the store has as
 /// this agent's and the agent does not: a change that seemed to fail, and did not.
 void agent::take_over(time_point now) {
-  auto const all = known_;
-  for (auto const& [id, each] : all) {
-    bool const ends = each.stage == job_stage::done && !each.in_place;
-    if (!is_at_work(each.stage) && !ends) continue;
+  auto const ends = [](job_entry const& each) { return each.stage == job_stage::done && !each.in_place; };
+  std::vector<job_entry> under_way;
+  for (auto const& [id, each] : known_)
+    if (is_at_work(each.stage) || ends(each)) under_way.push_back(each);
+  for (job_entry const& each : under_way) {
     bool const is_own = each.agent == record_.id;
-    if (is_own ? runs_here(id) : !watch_.is_dead(each.agent, now)) continue;
-    if (ends) {
+    if (is_own ? runs_here(each.id) : !watch_.is_dead(each.agent, now)) continue;
+    if (ends(each)) {
       put_in_place(each);
       continue;
     }

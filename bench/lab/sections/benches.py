@@ -42,7 +42,8 @@ GRAPH_SETUP += [f"graph_setup/part:{part}/cores:1/" for part in (*GRAPH_TEXTS, "
 ATTACH = [f"two_processes/what:{what}/" for what in ("attach", "notice")]
 ATTACH += [f"two_processes/what:calls/side:{side}/" for side in ("none", "shared", "own", "attached")]
 
-QUEUE = [f"spool_rates/what:{what}/" for what in ("bare", "submit", "batch", "idle")]
+QUEUE = [f"spool_rates/what:{what}/" for what in ("bare", "submit", "idle")]
+QUEUE += [f"spool_rates/what:batch/jobs:{jobs}/" for jobs in (100, 1000)]
 QUEUE += [f"spool_rates/what:claim/agents:{agents}/" for agents in (1, 64)]
 QUEUE += [f"spool_rates/what:list/jobs:{jobs}/" for jobs in (10_000, 100_000)]
 
