@@ -130,7 +130,7 @@ lined_object::lined_object(lined_json const& document, std::string pointer,
   }
 }
 
-std::string lined_object::pointer(std::string_view key) const { return pointer_ + "/" + escaped(key); }
+std::string lined_object::pointer_to(std::string const& of, std::string_view key) { return of + "/" + escaped(key); }
 
 void lined_object::fail(std::string_view key, std::string const& message) const {
   document_.fail(has(key) ? pointer(key) : pointer_, message);

@@ -44,7 +44,9 @@ class lined_object {
   std::optional<std::int64_t> whole_number(std::string_view key, std::int64_t least, std::int64_t most) const;
   /// Returns nothing if the key is absent.
   std::optional<std::vector<std::string>> texts(std::string_view key, std::size_t most) const;
-  std::string pointer(std::string_view key) const;
+  std::string pointer(std::string_view key) const { return pointer_to(pointer_, key); }
+  /// Returns the JSON pointer of a member of what another one names.
+  static std::string pointer_to(std::string const& of, std::string_view key);
   [[noreturn]] void fail(std::string_view key, std::string const& message) const;
 
  private:

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <string_view>
+#include <filesystem>
 #include <system_error>
 
 #include <unistd.h>
@@ -22,51 +21,12 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every{20};  // at programs that run
-constexpr std::size_t max_reason_bytes = 300;
-constexpr std::streamoff max_log_end = 4'096;
-constexpr int refused_code = 2;        // as programs say that they were called wrongly
-constexpr int interrupted_code = 130;  // as a program that SIGINT ends
+constexpr int forgets_after = 10;                    // an agent is forgotten when it has been dead for so many leases
+constexpr int rests_for = 5;                         // listings, after a job that this machine could not begin
 
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
-
-/// Returns the last line of a job's log, as text.
-std::string last_line(fs::path const& log) {
-  std::ifstream file{log, std::ios::binary | std::ios::ate};
-  if (!file) return {};
-  std::streamoff const from = std::max<std::streamoff>(0, file.tellg() - max_log_end);
-  file.seekg(from);
-  std::string line;
-  for (std::string each; std::getline(file, each);)
-    if (!each.empty()) line = std::move(each);
-  if (line.size() > max_reason_bytes) line.resize(max_reason_bytes);
-  for (char& each : line)
-    if (static_cast<unsigned char>(each) < ' ') each = ' ';
-  return line;
-}
-
-fs::path checkpoint_of(fs::path const& folder, unsigned attempt) {
-  return folder / ("checkpoint-" + std::to_string(attempt));
-}
-
-/// Gives an attempt what the last one before it had saved. Files are replaced as a whole, so both may use them.
-void take_over_checkpoint(fs::path const& folder, unsigned attempt) {
-  fs::path const to = checkpoint_of(folder, attempt);
-  fs::create_directory(to);
-  for (unsigned before = attempt; --before != 0;) {
-    std::error_code none;
-    bool any = false;
-    for (auto const& each : fs::directory_iterator{checkpoint_of(folder, before), none}) {
-      if (!each.is_regular_file(none) || each.is_symlink(none)) continue;
-      fs::path const target = to / each.path().filename();
-      fs::create_hard_link(each.path(), target, none);
-      if (none) fs::copy_file(each.path(), target);
-      any = true;
-    }
-    if (any) return;
-  }
 }
 
 std::string text_of(program_end const& how) {
@@ -75,12 +35,6 @@ std::string text_of(program_end const& how) {
 }
 
 }  // namespace
-
-fs::path attempt::result(fs::path const& wanted) const {
-  fs::path const name = wanted.filename();
-  return wanted.parent_path() /
-         (name.stem().string() + ".attempt-" + std::to_string(number) + name.extension().string());
-}
 
 agent::agent(job_store& store, prepare_function prepare, std::function<void(std::string)> log, options asked)
     : store_(store),
@@ -108,15 +62,31 @@ void agent::beat(time_point now) {
 
 /// A store that refuses, as on a full disk, is tried again: programs that run go on meanwhile.
 agent::time_point agent::tick(time_point now) {
+  watch_programs(now);
   try {
     time_point const next = round(now);
     if (std::exchange(is_in_trouble_, false)) log_("the queue can be used again");
     return next;
-  } catch (device_error const& problem) {
+  } catch (std::exception const& problem) {
     if (!std::exchange(is_in_trouble_, true))
       log_(std::string{"the queue cannot be used now, and is tried again: "} + problem.what());
     return now + usual();
   }
+}
+
+/// What needs no store.
+void agent::watch_programs(time_point now) {
+  for (running_job& job : running_) {
+    if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
+      job.is_late = true;
+      ask_to_end(job, now);
+    }
+    if (job.kill_at && now >= *job.kill_at) job.process->signal(SIGKILL);
+  }
+}
+
+bool agent::has_stopped(time_point now) const {
+  return stopped_ && (running_.empty() || now >= *stopped_ + stops_within + store_.lease());
 }
 
 std::chrono::nanoseconds agent::usual() const {
@@ -126,26 +96,43 @@ std::chrono::nanoseconds agent::usual() const {
 
 agent::time_point agent::round(time_point now) {
   beat(now);
+  look_at_agents(now);
   bool const lists = now >= next_listing_;
   if (lists) look_at_all(now);
   running_.remove_if([&](running_job& job) { return look_after(job, now); });
   if (lists) take_over(now);
-  bool const any_begun = !stops_ && begin_jobs(now);
+  bool const any_begun = !stopped_ && begin_jobs(now);
   if (lists) {
     bool const any_at_work = std::any_of(known_.begin(), known_.end(), [](auto const& each) {
       return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
     });
-    quiet_listings_ = any_begun || any_at_work || !running_.empty() ? 0 : quiet_listings_ + 1;
+    bool const is_quiet = !any_begun && !any_at_work && running_.empty() && !waits_for_machine_;
+    quiet_listings_ = is_quiet ? quiet_listings_ + 1 : 0;
   }
   return running_.empty() ? next_listing_ : std::min<time_point>(next_listing_, now + look_every);
 }
 
-void agent::look_at_all(time_point now) {
+/// At its own pace: an agent counts as dead by how often it is looked at. One that is long dead is forgotten.
+void agent::look_at_agents(time_point now) {
+  if (now < next_look_at_agents_) return;
+  next_look_at_agents_ = now + std::min<std::chrono::nanoseconds>(store_.lease() / 8, usual());
   std::vector<agent_record> const agents = store_.agents();
-  agents_ = agents.size();
   watch_.see(agents, now);
+  agents_ = 0;
+  for (agent_record const& each : agents) {
+    if (!watch_.is_dead(each.id, now)) {
+      ++agents_;
+      dead_since_.erase(each.id);
+    } else if (now - dead_since_.try_emplace(each.id, now).first->second >= forgets_after * store_.lease()) {
+      store_.forget_agent(each.id);
+    }
+  }
+}
+
+void agent::look_at_all(time_point now) {
   known_.clear();
   outdated_.clear();
+  has_tried_all_ = false;
   auto const begin = std::chrono::steady_clock::now();
   for (job_entry& each : store_.list()) known_.emplace(each.id, std::move(each));
   // Of a long queue agents keep what they know for longer: listing takes all of them together about a core at most.
@@ -158,7 +145,7 @@ void agent::look_at_all(time_point now) {
 }
 
 void agent::stop(time_point now) {
-  stops_ = true;
+  stopped_ = now;
   for (running_job& each : running_) ask_to_end(each, now);
 }
 
@@ -172,6 +159,7 @@ void agent::ask_to_end(running_job& job, time_point now) {
 bool agent::look_after(running_job& job, time_point now) {
   if (auto const how = job.process->end()) {
     conclude(job, *how);
+    has_tried_all_ = false;
     return true;
   }
   auto const at = known_.find(job.entry.id);
@@ -180,11 +168,6 @@ bool agent::look_after(running_job& job, time_point now) {
     log_("job " + job.entry.id + " is now " + std::string{name_of(at->second.stage)} + ": it is stopped here");
     ask_to_end(job, now);
   }
-  if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
-    job.is_late = true;
-    ask_to_end(job, now);
-  }
-  if (job.kill_at && now >= *job.kill_at) job.process->signal(SIGKILL);
   return false;
 }
 
@@ -208,24 +191,24 @@ std::optional<job_entry> agent::noted(job_entry const& from, std::optional<job_e
 }
 
 void agent::conclude(running_job& job, program_end const& how) {
-  if (job.is_taken) return;
   std::string const line = last_line(job.at.log);
   std::string const reason =
       "attempt " + std::to_string(job.at.number) + " " + text_of(how) + (line.empty() ? "" : ": " + line);
-  if (how == program_end{.code = 0}) {
+  if (!job.is_taken && how == program_end{.code = 0}) {
     job_entry next = job.entry;
     next.stage = job_stage::done;
     auto const done =
         noted(job.entry, store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable));
-    if (!done) return log_("job " + job.entry.id + " was done here, too late: it is no longer this agent's");
-    return put_in_place(*done);
+    if (done) return end(*done);
+    // Or it was taken, and the store's answer was lost: so what it has written stays.
+    return log_("job " + job.entry.id + " was done here: what becomes of it is seen at the next listing");
   }
-  bool const was_killed = job.kill_at && how.signal == SIGKILL;
-  if (job.is_late) {
+  if (job.is_taken) {  // the job is what somebody else has made of it
+  } else if (job.is_late) {
     change(job.entry, job_stage::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
-  } else if (stops_ && (was_killed || how.code == interrupted_code || how.signal == SIGINT)) {
+  } else if (stopped_) {
     change(job.entry, job_stage::saved, "its agent was stopped");
-  } else if (how.code == refused_code) {
+  } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
     change(job.entry, job_stage::refused, line.empty() ? reason : line);
   } else if (how.signal != 0) {
     bool const is_last = job.entry.deaths + 1 >= max_deaths;
@@ -234,20 +217,29 @@ void agent::conclude(running_job& job, program_end const& how) {
     bool const is_last = job.entry.failures + 1 >= job.document.attempts;
     change(job.entry, is_last ? job_stage::failed : job_stage::saved, reason, [](job_entry& of) { ++of.failures; });
   }
+  std::error_code none;
+  for (auto const& [from, to] : job.prepared.results) fs::remove_all(from, none);  // of an attempt that does not count
 }
 
-/// Renames what the attempt that ended has written, and removes what earlier ones have. Any agent may do it, and again.
-void agent::put_in_place(job_entry const& done) {
+/// Puts in place what the attempt that ended has written, and removes what earlier ones have. Any agent may do it, and
+/// again: what cannot be put in place now is tried later.
+void agent::end(job_entry const& done) {
   auto const history = store_.events(done.id);
-  if (history.empty() || history.back().version != done.version) return;
-  for (auto const& [from, to] : history.back().results) {
-    std::error_code problem;
-    fs::rename(from, to, problem);
-    std::error_code none;
-    if (problem && !fs::exists(to, none)) log_("job " + done.id + ": " + from + ": " + problem.message());
-    for (unsigned before = done.attempt; before-- > 1;) fs::remove(attempt{.number = before}.result(to), none);
+  bool const is_known = !history.empty() && history.back().version == done.version;
+  if (is_known) {
+    for (auto const& [from, to] : history.back().results) {
+      std::string const problem = put_in_place(from, to);
+      if (!problem.empty()) {
+        if (told_.insert(done.id).second) log_("job " + done.id + ": " + problem + "; it is tried again");
+        return;
+      }
+      std::error_code none;
+      for (unsigned before = done.attempt; before-- > 1;)
+        fs::remove_all(attempt{.id = done.id, .number = before}.result(to), none);
+    }
   }
-  change(done, job_stage::done, "", [](job_entry& of) { of.in_place = true; });
+  change(done, job_stage::done, is_known ? "" : "its history is lost: its results may have their attempt's names",
+         [](job_entry& of) { of.in_place = true; });
 }
 
 /// Gives back the jobs of agents that are dead, and ends what they had begun to end. The same of what the store has as
@@ -261,7 +253,7 @@ void agent::take_over(time_point now) {
     bool const is_own = each.agent == record_.id;
     if (is_own ? runs_here(each.id) : !watch_.is_dead(each.agent, now)) continue;
     if (ends(each)) {
-      put_in_place(each);
+      end(each);
       continue;
     }
     if (is_own) {
@@ -291,9 +283,20 @@ job_document const* agent::document_of(job_entry const& entry) {
   }
 }
 
-/// Returns which of the first jobs of equal rank to try. Agents that all tried the first would get in each other's way.
-std::size_t agent::candidate(std::size_t waiting) {
-  return random_() % std::min(waiting, std::max<std::size_t>(agents_, 1));
+/// Returns the jobs that wait, in the order in which to try them. Agents that all tried the first would get in each
+/// other's way, so each takes one of the first of equal rank.
+std::vector<job_entry> agent::candidates() {
+  std::vector<job_entry> waiting;
+  for (auto const& [id, each] : known_)
+    if (waits(each.stage) && !outdated_.contains(id) && !runs_here(id)) waiting.push_back(each);
+  first_come(waiting);
+  std::size_t end_of_rank = 0;
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    while (end_of_rank < waiting.size() && (end_of_rank <= i || waiting[end_of_rank].priority == waiting[i].priority))
+      ++end_of_rank;
+    std::swap(waiting[i], waiting[i + random_() % std::min(end_of_rank - i, std::max<std::size_t>(agents_, 1))]);
+  }
+  return waiting;
 }
 
 /// Before a job is refused, those that it awaits are looked for once more: a listing may be old.
@@ -312,21 +315,21 @@ readiness agent::readiness_now(job_document const& job) {
 
 /// Returns whether a job was begun.
 bool agent::begin_jobs(time_point now) {
-  if (running_.size() >= asked_.jobs_at_once) return false;
-  std::vector<job_entry> waiting;
-  for (auto const& [id, each] : known_)
-    if (waits(each.stage) && !outdated_.contains(id)) waiting.push_back(each);
-  first_come(waiting);
+  if (running_.size() >= asked_.jobs_at_once || has_tried_all_) return false;
+  std::vector<job_entry> const waiting = candidates();
+  waits_for_machine_ = !waiting.empty() && (now < begins_after_ || (asked_.is_free && !asked_.is_free()));
+  if (waits_for_machine_) return false;
   bool any = false;
-  while (!waiting.empty() && running_.size() < asked_.jobs_at_once) {
-    auto const of_rank = std::find_if(waiting.begin(), waiting.end(),
-                                      [&](job_entry const& each) { return each.priority != waiting.front().priority; });
-    auto const at =
-        waiting.begin() + static_cast<std::ptrdiff_t>(candidate(static_cast<std::size_t>(of_rank - waiting.begin())));
-    job_entry const each = *at;
-    waiting.erase(at);
+  has_tried_all_ = true;
+  auto const begin_of_round = std::chrono::steady_clock::now();
+  for (job_entry const& each : waiting) {
+    bool const is_full = running_.size() >= asked_.jobs_at_once || now < begins_after_;
+    if (is_full || std::chrono::steady_clock::now() - begin_of_round >= store_.lease() / 8) {
+      has_tried_all_ = false;
+      break;
+    }
     job_document const* const found = document_of(each);
-    if (found == nullptr) continue;
+    if (found == nullptr || (asked_.takes && !asked_.takes(*found))) continue;
     readiness const is = readiness_now(*found);
     if (is.what == readiness::never) change(each, job_stage::refused, is.why);
     if (is.what != readiness::ready) continue;
@@ -343,12 +346,7 @@ bool agent::begin_jobs(time_point now) {
 bool agent::begin(job_entry const& claimed, job_document document, time_point now) {
   running_job job{.entry = claimed, .document = std::move(document), .begun = now};
   try {
-    fs::path const folder = store_.folder(claimed.id);
-    job.at = {.id = claimed.id,
-              .number = claimed.attempt,
-              .checkpoint = checkpoint_of(folder, claimed.attempt),
-              .log = folder / ("log-" + std::to_string(claimed.attempt))};
-    take_over_checkpoint(folder, claimed.attempt);
+    job.at = attempt_in(store_.folder(claimed.id), claimed.id, claimed.attempt);
     job.prepared = prepare_(job.document, job.at);
     job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, job.document.run.folder);
   } catch (usage_error const& wrong) {
@@ -358,9 +356,8 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
     change(claimed, job_stage::refused, wrong.what());
     return false;
   } catch (std::exception const& problem) {  // of this machine, such as a full disk
-    bool const is_last = claimed.failures + 1 >= job.document.attempts;
-    change(claimed, is_last ? job_stage::failed : job_stage::saved, problem.what(),
-           [](job_entry& of) { ++of.failures; });
+    begins_after_ = now + rests_for * usual();
+    change(claimed, job_stage::saved, problem.what());
     return false;
   }
   job_entry next = claimed;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <list>
 #include <map>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <lull/host/queue/attempt_files.hpp>
 #include <lull/host/queue/child_process.hpp>
 #include <lull/host/queue/lease_watch.hpp>
 #include <lull/host/queue/policy.hpp>
@@ -21,20 +21,10 @@
 
 namespace lull::queue {
 
-/// Where one attempt of a job works.
-struct attempt {
-  std::string id{};
-  unsigned number = 0;
-  std::filesystem::path checkpoint{};  // a folder; what an earlier attempt had saved is in it
-  std::filesystem::path log{};
-
-  /// Returns the name under which the attempt writes a result: "ranks.attempt-2.csv" for "ranks.csv".
-  std::filesystem::path result(std::filesystem::path const& wanted) const;
-};
-
-/// A program that does a job's work. Code 0: it is done; 2: it is refused.
+/// A program that does a job's work. Code 0: it is done.
 struct prepared_job {
   std::vector<std::string> arguments{};
+  std::optional<int> refuses_by{};  // the code with which it says that the job cannot be done; none: no code does
   std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
 };
 
@@ -49,8 +39,10 @@ class agent {
 
   struct options {
     std::size_t jobs_at_once = 1;
-    std::string offers{};                    // what it has, in words
-    std::chrono::nanoseconds list_every{0};  // 0: chosen by the lease
+    std::string offers{};                              // what it has, in words
+    std::function<bool()> is_free{};                   // whether a job may begin now; empty: always
+    std::function<bool(job_document const&)> takes{};  // false: it leaves the job to other agents; empty: it takes all
+    std::chrono::nanoseconds list_every{0};            // 0: chosen by the lease
   };
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
   static constexpr std::chrono::seconds stops_within{30};
@@ -69,6 +61,8 @@ class agent {
   void stop(time_point now);
   /// Returns whether no job runs here.
   bool is_empty() const noexcept { return running_.empty(); }
+  /// Returns whether an agent that was stopped has nothing more to do, or can do nothing more.
+  bool has_stopped(time_point now) const;
   std::string const& id() const noexcept { return record_.id; }
 
  private:
@@ -87,14 +81,16 @@ class agent {
   time_point round(time_point now);
   std::chrono::nanoseconds usual() const;
   void beat(time_point now);
+  void watch_programs(time_point now);
+  void look_at_agents(time_point now);
   void look_at_all(time_point now);
   bool look_after(running_job& job, time_point now);
   void conclude(running_job& job, program_end const& how);
   void take_over(time_point now);
-  void put_in_place(job_entry const& done);
+  void end(job_entry const& done);
   bool runs_here(std::string const& id) const;
   bool begin_jobs(time_point now);
-  std::size_t candidate(std::size_t waiting);
+  std::vector<job_entry> candidates();
   readiness readiness_now(job_document const& job);
   bool begin(job_entry const& claimed, job_document document, time_point now);
   static void ask_to_end(running_job& job, time_point now);
@@ -110,13 +106,19 @@ class agent {
   agent_record record_;
   lease_watch watch_;
   time_point next_beat_{};
-  bool stops_ = false;
+  std::optional<time_point> stopped_{};
   bool is_in_trouble_ = false;  // with the store
   int quiet_listings_ = 0;
   std::map<std::string, job_entry> known_;  // by id, as they were at the last listing or by changes of this agent
   std::set<std::string> outdated_;          // of these, those that somebody else has changed since
   std::size_t agents_ = 1;                  // at the last listing
   time_point next_listing_{};
+  time_point next_look_at_agents_{};
+  time_point begins_after_{};                     // where this machine could not begin a job
+  bool waits_for_machine_ = false;                // jobs could begin, and the machine is not free
+  bool has_tried_all_ = false;                    // since the last listing or the end of a job here
+  std::map<std::string, time_point> dead_since_;  // agents
+  std::set<std::string> told_;                    // jobs whose results cannot be put in place
   std::minstd_rand random_;
   std::map<std::string, job_document> documents_;
   std::list<running_job> running_;

@@ -30,7 +30,7 @@ namespace {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int const each : {SIGINT, SIGTERM, SIGPIPE}) ::signal(each, SIG_DFL);
+  for (int const each : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) ::signal(each, SIG_DFL);
   bool const is_there = *folder == '\0' || ::chdir(folder) == 0;
   if (!orphan && is_there && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
       ::dup2(log, STDERR_FILENO) >= 0)
@@ -70,6 +70,8 @@ child_process::child_process(std::vector<std::string> const& arguments, std::fil
   if (process_ < 0) fail("fork");
   if (got == 0) return;
   ::waitpid(process_, nullptr, 0);
+  bool const is_asked_wrongly = code == ENOENT || code == EACCES || code == ENOEXEC || code == ENOTDIR;
+  if (!is_asked_wrongly) throw device_error{code, std::strerror(code), "execvp", "starting a job's program"};
   throw usage_error{"the program " + arguments.front() + " cannot be started" +
                     (folder.empty() ? "" : " in " + folder) + ": " + std::strerror(code)};
 }
@@ -82,8 +84,14 @@ child_process::~child_process() {
 }
 
 std::optional<program_end> child_process::end() {
+  siginfo_t about{};
+  if (end_ || ::waitid(P_PID, static_cast<id_t>(process_), &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      about.si_pid != process_)
+    return end_;
+  signal(SIGKILL);  // what it has started and left; while it is not reaped, no other group has its number
   int status = 0;
-  if (end_ || ::waitpid(process_, &status, WNOHANG) != process_) return end_;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
   end_ = WIFSIGNALED(status) ? program_end{.signal = WTERMSIG(status)} : program_end{.code = WEXITSTATUS(status)};
   return end_;
 }

@@ -30,7 +30,7 @@ class child_process {
   child_process(child_process const&) = delete;
   child_process& operator=(child_process const&) = delete;
 
-  /// Returns nothing while it runs. Does not wait.
+  /// Returns nothing while it runs. What it has started and left is killed when it has ended. Does not wait.
   std::optional<program_end> end();
   /// Sends a signal to all of its group.
   void signal(int which) noexcept;

@@ -50,8 +50,9 @@ class reader {
                             "after", "labels", "array"}};
     if (all.text("schema").value_or("") != job_schema)
       all.fail("schema", "\"schema\" must be \"" + std::string{job_schema} + "\"");
-    read_run();
-    job_.name = short_text(all, "name").value_or(job_.run.task.empty() ? job_.run.command.front() : job_.run.task);
+    read_run(all);
+    std::string const& program = job_.run.task.empty() ? job_.run.command.front() : job_.run.task;
+    job_.name = short_text(all, "name").value_or(program.substr(0, max_name_bytes));
     job_.user = short_text(all, "user").value_or("");
     job_.priority = static_cast<int>(all.whole_number("priority", -max_priority, max_priority).value_or(0));
     job_.attempts = static_cast<unsigned>(all.whole_number("attempts", 1, max_attempts).value_or(job_.attempts));
@@ -81,7 +82,8 @@ class reader {
       of.fail(key, "\"" + std::string{key} + "\": " + wrong.what());
     }
   }
-  void read_run() {
+  void read_run(lined_object const& all) {
+    all.at("run");  // or it is missing
     lined_object const run{document_, "/run", {"task", "options", "command", "folder"}};
     if (run.has("task") == run.has("command")) document_.fail("/run", "\"run\" has either \"task\" or \"command\"");
     job_.run.folder = run.text("folder").value_or("");
@@ -103,7 +105,7 @@ class reader {
     std::string const pointer = run.pointer("options");
     if (!given.is_object()) document_.fail(pointer, "\"options\" is an object, not " + kind_of(given));
     for (auto const& [key, value] : given.items())
-      job_.run.options.emplace_back(key, spelled(document_, pointer + "/" + key, value));
+      job_.run.options.emplace_back(key, spelled(document_, lined_object::pointer_to(pointer, key), value));
   }
   void read_limits() {
     lined_object const limits{document_, "/at_most", {"wall"}};
@@ -127,7 +129,8 @@ class reader {
     if (!given.is_object() || given.size() > max_labels)
       document_.fail("/labels", "\"labels\" is an object of at most " + std::to_string(max_labels) + " strings");
     for (auto const& [key, value] : given.items()) {
-      if (!value.is_string()) document_.fail("/labels/" + key, "a label is a string, not " + kind_of(value));
+      if (!value.is_string())
+        document_.fail(lined_object::pointer_to("/labels", key), "a label is a string, not " + kind_of(value));
       job_.labels[key] = value.get<std::string>();
     }
   }
@@ -138,7 +141,7 @@ class reader {
       document_.fail("/array", R"("array" is an object of lists: {"seed": [1, 2, 3]})");
     std::vector<job_document> all{job_};
     for (auto const& [name, values] : array.items()) {
-      std::string const pointer = "/array/" + name;
+      std::string const pointer = lined_object::pointer_to("/array", name);
       if (!values.is_array() || values.empty()) document_.fail(pointer, "is a list of strings or numbers");
       if (all.size() * values.size() > max_array)
         document_.fail(pointer, "makes more than " + std::to_string(max_array) + " jobs of one document");

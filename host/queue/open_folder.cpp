@@ -72,8 +72,13 @@ void open_folder::write_new(std::string const& name, std::string_view text, flus
 
 void open_folder::replace(std::string const& name, std::string_view text) const {
   std::string const other = name + "." + make_token();
-  write_new(other, text, flushing::later);
-  if (::renameat(of_.get(), other.c_str(), of_.get(), name.c_str()) != 0) fail("rename", name);
+  try {
+    write_new(other, text, flushing::later);
+    if (::renameat(of_.get(), other.c_str(), of_.get(), name.c_str()) != 0) fail("rename", name);
+  } catch (...) {
+    remove(other);
+    throw;
+  }
 }
 
 bool open_folder::link(std::string const& from, std::string const& to) const {

@@ -157,16 +157,17 @@ std::vector<job_entry> const& spool::listed(char letter) {
   open_folder::moment const changed = here.changed();
   if (changed != known.changed) known = {.changed = changed, .seen = now};
   if (known.is_final) return known.entries;
-  known.is_final = now - known.seen >= clock_step;
-  known.entries.clear();
+  std::vector<job_entry> entries;
   for (std::string const& name : here.names())
-    if (auto found = entry_of(name)) known.entries.push_back(std::move(*found));
+    if (auto found = entry_of(name)) entries.push_back(std::move(*found));
   auto const is_older = [](job_entry const& one, job_entry const& other) {
     return std::tie(one.id, other.version) < std::tie(other.id, one.version);  // the latest version first
   };
-  std::sort(known.entries.begin(), known.entries.end(), is_older);
+  std::sort(entries.begin(), entries.end(), is_older);
   auto const same = [](job_entry const& one, job_entry const& other) { return one.id == other.id; };
-  known.entries.erase(std::unique(known.entries.begin(), known.entries.end(), same), known.entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
+  known.entries = std::move(entries);
+  known.is_final = now - known.seen >= clock_step;
   return known.entries;
 }
 
@@ -244,11 +245,14 @@ std::vector<agent_record> spool::agents() {
     if (!text) continue;
     json const found = json::parse(*text, nullptr, false);
     if (!found.is_object()) continue;
-    all.push_back({.id = id,
-                   .beats = found.value("beats", std::uint64_t{0}),
-                   .host = found.value("host", ""),
-                   .process = found.value("process", std::int64_t{0}),
-                   .offers = found.value("offers", "")});
+    try {
+      all.push_back({.id = id,
+                     .beats = found.at("beats"),
+                     .host = found.at("host"),
+                     .process = found.at("process"),
+                     .offers = found.at("offers")});
+    } catch (json::exception const&) {  // not by an agent of this version
+    }
   }
   return all;
 }

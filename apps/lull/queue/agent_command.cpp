@@ -2,6 +2,7 @@
 // Takes jobs from a queue and runs them.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <ostream>
 #include <thread>
 
@@ -11,14 +12,26 @@
 #include <lull/apps/lull/queue/task_program.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
+#include <lull/host/attach/local_socket.hpp>
 #include <lull/host/queue/agent.hpp>
 
 namespace lull {
 
+namespace {
+
+/// Returns whether a trainer listens there now.
+bool shares_bubbles(std::string const& address) {
+  return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
+}
+
+}  // namespace
+
 exit_code agent_command(agent_settings const& asked, stop_request const& stop, std::ostream& out) {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds looks_at_stop{20};
+  std::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would have the ends of programs ignored, too
   auto const store = open_queue(asked.queue);
+  if (asked.attach) attach::socket_path(*asked.attach, "--attach");
   agent_settings chosen = asked;
   bool const on_threads = parse_executor(asked.executor, asked.device) == executor_kind::threads;
   chosen.executor = on_threads ? "threads" : "cuda";
@@ -28,7 +41,10 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
       *store,
       [&](queue::job_document const& job, queue::attempt const& at) { return program_of(job, at, chosen); },
       [](std::string const& line) { say(line); },
-      {.jobs_at_once = asked.jobs, .offers = offers}};
+      {.jobs_at_once = asked.jobs,
+       .offers = offers,
+       .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
+       .takes = [&](queue::job_document const& job) { return asked.allow_commands || job.run.command.empty(); }}};
   say("agent " + works.id() + " takes jobs: " + offers);
   bool stopped = false;
   for (;;) {
@@ -37,7 +53,7 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
       stopped = true;
       works.stop(clock::now());
     }
-    if (stopped && works.is_empty()) return exit_code::interrupted;
+    if (works.has_stopped(clock::now())) return exit_code::interrupted;
     if (asked.until_empty && works.is_idle()) break;
     while (clock::now() < next && (stopped || !stop.requested()))
       std::this_thread::sleep_for(std::min<clock::duration>(next - clock::now(), looks_at_stop));

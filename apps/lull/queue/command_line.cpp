@@ -71,6 +71,7 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
   shows.add_option("ID", show_.ids, "of the jobs")->required();
   for (std::size_t i = 0; i < std::size(actions); ++i)
     add(app, actions[i].first, action_helps[i], action_).add_option("ID", action_.ids, "of the jobs")->required();
+  app.get_subcommand("retry")->add_flag("--fresh", action_.fresh, "begin again, without what earlier attempts saved");
   CLI::App& logs = add(app, "logs", "print what a job's last attempt has printed", logs_);
   logs.add_option("ID", logs_.id, "of the job")->required();
   logs.add_flag("-f,--follow", logs_.follow, "go on until the job is over");

@@ -6,6 +6,7 @@
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/queue/attempt_files.hpp>
 #include <lull/host/queue/store.hpp>
 
 namespace lull {
@@ -70,6 +71,7 @@ void act(queue::job_store& store, job_action what, std::string const& id) {
 exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out) {
   auto const store = open_queue(asked.queue);
   for (std::string const& id : asked.ids) {
+    if (asked.fresh && is_over(store->entry(id).stage)) queue::forget_checkpoints(store->folder(id));
     act(*store, what, id);
     out << id << ": " << reason_of(what) << '\n';
   }

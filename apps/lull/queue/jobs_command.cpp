@@ -49,11 +49,18 @@ std::string reason_of(queue::job_store& store, queue::job_entry const& entry, qu
 }
 
 json described(queue::job_store& store, queue::job_entry const& entry, entries const& all) {
-  queue::job_document const job = store.document(entry.id);
+  queue::job_document job;
+  std::string reason;
+  try {
+    job = store.document(entry.id);
+    reason = reason_of(store, entry, job, all);
+  } catch (error const& wrong) {  // of this job alone
+    reason = wrong.what();
+  }
   return {{"id", entry.id},
           {"name", job.name},
           {"state", queue::name_of(entry.stage)},
-          {"reason", reason_of(store, entry, job, all)},
+          {"reason", reason},
           {"priority", entry.priority},
           {"attempts", entry.attempt},
           {"agent", entry.agent},
@@ -106,7 +113,7 @@ exit_code show_command(job_settings const& asked, std::ostream& out) {
   json shown = json::array();
   for (std::string const& id : asked.ids) {
     json job = described(*store, store->entry(id), all);
-    job["document"] = json::parse(to_json(store->document(id)));
+    if (!job["name"].get<std::string>().empty()) job["document"] = json::parse(to_json(store->document(id)));
     job["history"] = json::array();
     for (queue::job_event const& each : store->events(id))
       job["history"].push_back({{"time", queue::format_time(each.time_s)},

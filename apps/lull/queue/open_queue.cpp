@@ -2,6 +2,7 @@
 #include <lull/apps/lull/queue/open_queue.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include <lull/host/error.hpp>
@@ -16,7 +17,7 @@ std::string spool_path(std::string const& asked) {
   if (address.empty()) throw usage_error{"which queue? Give --queue spool:PATH, or set LULL_QUEUE"};
   if (!address.starts_with(scheme) || address.size() == scheme.size())
     throw usage_error{"--queue " + address + ": it must be spool:PATH, a folder of this user's alone"};
-  return address.substr(scheme.size());
+  return std::filesystem::absolute(address.substr(scheme.size())).lexically_normal();
 }
 
 std::unique_ptr<queue::job_store> open_queue(std::string const& asked) {

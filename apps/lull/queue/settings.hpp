@@ -41,6 +41,7 @@ struct jobs_settings : queue_settings {
 
 struct job_settings : queue_settings {
   std::vector<std::string> ids;
+  bool fresh = false;  // of retry: without what was saved
 };
 
 struct logs_settings : queue_settings {

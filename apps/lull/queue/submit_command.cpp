@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/apps/lull/queue/task_program.hpp>
@@ -81,7 +82,18 @@ void print(std::ostream& out, std::vector<std::string> const& ids, bool as_json)
   out << std::flush;
 }
 
-constexpr char const* each_label = "each";
+constexpr char const* each_label = "each";          // the path
+constexpr char const* each_job_label = "each_job";  // which of the jobs that are submitted for it
+
+/// Makes the job with that number for a path.
+queue::job_document job_for(queue::job_document const& of, std::string const& path, std::size_t number) {
+  queue::job_document made = with_value(of, each_label, path);
+  made.labels[each_label] = path;
+  made.labels[each_job_label] = std::to_string(number);
+  queue::job_document read = queue::parse_jobs(to_json(made), "the job for " + path).front();
+  if (read.labels[each_label] != path) throw input_error{path, 0, "its name is not UTF-8: rename it"};
+  return read;
+}
 
 /// Submits the jobs for whatever appears in a folder, until it is asked to stop. What was submitted is known by the
 /// jobs' labels, so that a watch that begins again submits nothing twice.
@@ -90,27 +102,32 @@ exit_code watch(submit_settings const& asked, std::vector<queue::job_document> c
   constexpr std::chrono::milliseconds look_every{500};
   constexpr std::chrono::milliseconds looks_at_stop{20};
   using clock = std::chrono::steady_clock;
-  std::filesystem::path const folder = std::filesystem::absolute(*asked.each).lexically_normal();
+  std::string folder = std::filesystem::absolute(*asked.each).lexically_normal();
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   auto const store = open_queue(asked.queue);
-  std::set<std::string> known;
+  std::set<std::pair<std::string, std::string>> submitted;  // paths, with the jobs' numbers
   for (queue::job_entry const& each : store->list()) {
-    auto const labels = store->document(each.id).labels;
-    auto const found = labels.find(each_label);
-    if (found == labels.end()) continue;
-    std::filesystem::path const path = found->second;
-    if (path.parent_path() == folder) known.insert(path.filename().string());
+    try {
+      auto const labels = store->document(each.id).labels;
+      if (labels.contains(each_label) && labels.contains(each_job_label))
+        submitted.emplace(labels.at(each_label), labels.at(each_job_label));
+    } catch (input_error const&) {  // agents refuse it
+    }
   }
   queue::watched_folder watched{
-      folder, {.marker = asked.marker.value_or(""), .quiet = parse_duration(asked.quiet)}, std::move(known)};
+      folder, {.marker = asked.marker.value_or(""), .quiet = parse_duration(asked.quiet)}, {}};
   while (!stop.requested()) {
     for (std::string const& name : watched.complete(clock::now())) {
-      std::string const path = (folder / name).string();
+      std::string const path = folder + "/" + name;
       std::vector<queue::job_document> made;
-      for (queue::job_document const& each : jobs) {
-        made.push_back(with_value(each, each_label, path));
-        made.back().labels[each_label] = path;
+      try {
+        for (std::size_t i = 0; i < jobs.size(); ++i)
+          if (!submitted.contains({path, std::to_string(i)})) made.push_back(job_for(jobs[i], path, i));
+      } catch (input_error const& wrong) {
+        say(wrong.what());
+        continue;
       }
-      print(out, store->submit(made), asked.json);
+      if (!made.empty()) print(out, store->submit(made), asked.json);
     }
     for (auto const until = clock::now() + look_every; clock::now() < until && !stop.requested();)
       std::this_thread::sleep_for(looks_at_stop);

@@ -29,29 +29,41 @@ task_request request_of(queue::job_document const& job) {
 /// Returns whether a task writes there: a file, or files below a folder.
 bool is_written(fs::path const& path, std::vector<fs::path> const& outputs) {
   return std::any_of(outputs.begin(), outputs.end(), [&](fs::path const& each) {
-    auto const [end, rest] = std::mismatch(path.begin(), path.end(), each.begin(), each.end());
-    return end == path.end();
+    fs::path const output = each.lexically_normal();
+    return std::mismatch(path.begin(), path.end(), output.begin(), output.end()).first == path.end();
   });
+}
+
+/// Below the job's folder, in one spelling.
+fs::path absolute(std::string const& path, queue::job_document const& job) {
+  fs::path const folder = job.run.folder.empty() ? fs::current_path() : fs::path{job.run.folder};
+  fs::path const found = (folder / path).lexically_normal();
+  return found.has_filename() ? found : found.parent_path();  // without a slash at its end
 }
 
 queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at,
                                  agent_settings const& asked) {
   task_request const wanted = request_of(job);
-  std::vector<fs::path> const outputs = entry_of(wanted.name).make(wanted.values)->outputs();
-  fs::path const folder = job.run.folder.empty() ? fs::current_path() : fs::path{job.run.folder};
-  queue::prepared_job made;
-  task_request request{wanted.name, option_values{wanted.values.table()}};
+  task_request there{wanted.name, option_values{wanted.values.table()}};
   for (option const& row : wanted.values.table()) {
     if (!wanted.values.given(row.name)) continue;
-    std::string text = wanted.values.spelling(row.name);
+    std::string const text = wanted.values.spelling(row.name);
+    there.values.set(row.name, row.kind == option_kind::path ? absolute(text, job).string() : text);
+  }
+  std::vector<fs::path> const outputs = entry_of(there.name).make(there.values)->outputs();
+  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage)};
+  task_request request{there.name, option_values{there.values.table()}};
+  for (option const& row : there.values.table()) {
+    if (!there.values.given(row.name)) continue;
+    std::string text = there.values.spelling(row.name);
     if (row.kind == option_kind::path && is_written(text, outputs)) {
-      fs::path const result = at.result(folder / text);
-      made.results.emplace_back(result, (folder / text).string());
+      fs::path const result = at.result(text);
+      made.results.emplace_back(result, text);
       text = result;
     }
     request.values.set(row.name, text);
   }
-  made.arguments = {fs::read_symlink("/proc/self/exe").string(), asked.attach ? "work" : "run"};
+  made.arguments = {"/proc/self/exe", asked.attach ? "work" : "run"};  // also where its file was replaced meanwhile
   if (asked.attach) made.arguments.insert(made.arguments.end(), {"--attach", *asked.attach});
   if (!asked.executor.empty()) made.arguments.insert(made.arguments.end(), {"--executor", asked.executor});
   made.arguments.insert(made.arguments.end(),
@@ -64,8 +76,6 @@ queue::prepared_job task_program(queue::job_document const& job, queue::attempt 
 
 queue::prepared_job program_of(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked) {
   if (job.run.command.empty()) return task_program(job, at, asked);
-  if (!asked.allow_commands)
-    throw usage_error{"this agent runs no commands: start one with --allow-commands where its owner permits that"};
   return {.arguments = job.run.command};
 }
 

@@ -7,7 +7,7 @@
 namespace lull {
 
 /// Returns the program that an agent runs for one attempt of a job: this program with `run` or `work --attach` for a
-/// task, the command itself where that is allowed. Throws usage_error or input_error if the job cannot run so.
+/// task, or the command itself. Throws usage_error or input_error if the job cannot run so.
 queue::prepared_job program_of(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked);
 
 /// Checks what a job names before it is submitted: the task and its options. Throws usage_error.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace lull::queue {
+
+/// Where one attempt of a job works.
+struct attempt {
+  std::string id{};  // the job's
+  unsigned number = 0;
+  std::filesystem::path checkpoint{};  // a folder; what an earlier attempt had saved is in it
+  std::filesystem::path log{};
+
+  /// Returns the name under which the attempt writes a result: "ranks.attempt-2-ID.csv" for "ranks.csv".
+  std::filesystem::path result(std::filesystem::path const& wanted) const;
+};
+
+/// Returns an attempt's files in a job's folder, and makes the checkpoint's. Throws std::filesystem::filesystem_error.
+attempt attempt_in(std::filesystem::path const& folder, std::string const& id, unsigned number);
+/// Removes all that attempts of the job have saved.
+void forget_checkpoints(std::filesystem::path const& folder);
+
+/// Renames a result of an attempt, in the place of one that is there. The name is on the disk then. Returns what is
+/// wrong; empty: it is in place, now or since before.
+std::string put_in_place(std::filesystem::path const& from, std::filesystem::path const& to);
+
+/// Returns the last line of a job's log, as text.
+std::string last_line(std::filesystem::path const& log);
+
+}  // namespace lull::queue
