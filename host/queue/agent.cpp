@@ -106,7 +106,7 @@ agent::time_point agent::round(time_point now) {
     bool const any_at_work = std::any_of(known_.begin(), known_.end(), [](auto const& each) {
       return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
     });
-    bool const is_quiet = !any_begun && !any_at_work && running_.empty() && !waits_for_machine_;
+    bool const is_quiet = has_tried_all_ && !any_begun && !any_at_work && running_.empty();
     quiet_listings_ = is_quiet ? quiet_listings_ + 1 : 0;
   }
   return running_.empty() ? next_listing_ : std::min<time_point>(next_listing_, now + look_every);
@@ -317,8 +317,8 @@ readiness agent::readiness_now(job_document const& job) {
 bool agent::begin_jobs(time_point now) {
   if (running_.size() >= asked_.jobs_at_once || has_tried_all_) return false;
   std::vector<job_entry> const waiting = candidates();
-  waits_for_machine_ = !waiting.empty() && (now < begins_after_ || (asked_.is_free && !asked_.is_free()));
-  if (waits_for_machine_) return false;
+  bool const is_free = waiting.empty() || (now >= begins_after_ && (!asked_.is_free || asked_.is_free()));
+  if (!is_free) return false;
   bool any = false;
   has_tried_all_ = true;
   auto const begin_of_round = std::chrono::steady_clock::now();

@@ -115,7 +115,6 @@ class agent {
   time_point next_listing_{};
   time_point next_look_at_agents_{};
   time_point begins_after_{};                     // where this machine could not begin a job
-  bool waits_for_machine_ = false;                // jobs could begin, and the machine is not free
   bool has_tried_all_ = false;                    // since the last listing or the end of a job here
   std::map<std::string, time_point> dead_since_;  // agents
   std::set<std::string> told_;                    // jobs whose results cannot be put in place

@@ -3,11 +3,11 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <thread>
-#include <vector>
-#include <random>
 #include <type_traits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
