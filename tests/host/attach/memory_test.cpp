@@ -67,20 +67,21 @@ class memory_of_workers : public test::attached {
       return mine.task.wait(test_ends) && mine.is_whole() ? 0 : 1;
     });
   }
+  static std::vector<worker_summary> workers_of(sharing_trainer& trainer) { return trainer.side().summary().workers(); }
   static std::uint64_t held_by_workers(sharing_trainer& trainer) {
     std::uint64_t sum = 0;
-    for (worker_summary const& each : trainer.side().summary().workers()) sum += each.held_bytes;
+    for (worker_summary const& each : workers_of(trainer)) sum += each.held_bytes;
     return sum;
   }
   static std::set<int> priorities(sharing_trainer& trainer) {
     std::set<int> found;
-    for (worker_summary const& each : trainer.side().summary().workers()) found.insert(each.priority);
+    for (worker_summary const& each : workers_of(trainer)) found.insert(each.priority);
     return found;
   }
   static void train_until_held(sharing_trainer& trainer, std::uint64_t bytes) {
     await_that([&] {
       trainer.step();
-      return held_by_workers(trainer) >= bytes && trainer.side().summary().workers().front().items != 0;
+      return held_by_workers(trainer) >= bytes && workers_of(trainer).front().items != 0;
     });
   }
   static bool is_logged(sharing_trainer& trainer, std::string const& words) {
@@ -159,7 +160,7 @@ TEST_F(memory_of_workers, is_asked_of_the_lowest_priority_first) {
     return held_by_workers(trainer) >= 2 * held && priorities(trainer) == std::set{1, 5};
   });
   EXPECT_EQ(trainer.side().memory().give_back(held, 10s), held);
-  for (worker_summary const& each : trainer.side().summary().workers())
+  for (worker_summary const& each : workers_of(trainer))
     EXPECT_EQ(each.held_bytes >= small, each.process == high) << each.priority;
   EXPECT_EQ(trainer.side().memory().give_back(1, 10s), small);
   EXPECT_LT(held_by_workers(trainer), 2 * small);
