@@ -55,7 +55,7 @@ class own_folder {
 
 job_document job_of(int number) {
   return {.name = "job " + std::to_string(number),
-          .run = {.task = "pagerank", .options = {{"graph", "/data/web.el"}, {"ranks", "/data/ranks.csv"}}}};
+          .run = {.task = "pagerank", .options = {{"graph", "/data/web.el"}, {"out", "/data/ranks.csv"}}}};
 }
 
 std::unique_ptr<spool> made(own_folder const& folder, std::chrono::nanoseconds lease = 30s) {
