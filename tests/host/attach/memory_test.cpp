@@ -155,10 +155,12 @@ TEST_F(memory_of_workers, is_asked_of_the_lowest_priority_first) {
   pid_t const high = worker(5);
   pid_t const low = worker(1);
   sharing_trainer trainer{address()};
-  await_that([&] {
-    trainer.step();
-    return held_by_workers(trainer) >= 2 * held && priorities(trainer) == std::set{1, 5};
-  });
+  await_that(
+      [&] {
+        trainer.step();
+        return held_by_workers(trainer) >= 2 * held && priorities(trainer) == std::set{1, 5};
+      },
+      test_ends);
   EXPECT_EQ(trainer.side().memory().give_back(held, 10s), held);
   for (worker_summary const& each : workers_of(trainer))
     EXPECT_EQ(each.held_bytes >= small, each.process == high) << each.priority;
