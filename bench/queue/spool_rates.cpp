@@ -106,14 +106,14 @@ std::vector<double> claim_all(fs::path const& at, std::size_t agents) {
   for (;;) {
     std::vector<job_entry> waiting;
     for (job_entry& each : own.list())
-      if (each.stage == job_stage::queued) waiting.push_back(std::move(each));
+      if (each.state == entry_state::queued) waiting.push_back(std::move(each));
     if (waiting.empty()) return took_ms;
     while (!waiting.empty()) {
       auto const one = waiting.begin() + static_cast<std::ptrdiff_t>(random() % std::min(waiting.size(), agents));
       job_entry const from = *one;
       waiting.erase(one);
       job_entry next = from;
-      next.stage = job_stage::claimed;
+      next.state = entry_state::claimed;
       auto const begin = steady::now();
       if (own.change(from, next, {}, durability::may_be_lost))
         took_ms.push_back(std::chrono::duration<double, std::milli>(steady::now() - begin).count());
@@ -179,7 +179,7 @@ void idle(benchmark::State& state) {
   fill(*store, 1'000);
   for (job_entry const& each : store->list()) {
     job_entry next = each;
-    next.stage = job_stage::cancelled;
+    next.state = entry_state::cancelled;
     store->change(each, next, {}, durability::may_be_lost);
   }
   double share = 0;
@@ -232,9 +232,9 @@ void kills(benchmark::State& state) {
       for (job_entry const& each : store->list()) {
         any_left = any_left || !each.in_place;
         job_entry next = each;
-        next.stage = job_stage::saved;
+        next.state = entry_state::saved;
         next.deaths = 0;
-        if (each.stage == job_stage::held) store->change(each, next, {.reason = "released"}, durability::durable);
+        if (each.state == entry_state::held) store->change(each, next, {.reason = "released"}, durability::durable);
       }
       if (!any_left) break;
     }

@@ -76,7 +76,7 @@ class share_server {
   /// worker that has not freed its part within half of the time is stopped, so that the other half is there for that.
   /// Does not wait. Returns how much of `bytes` is on its way; call it again with what is still missing.
   std::uint64_t take_memory(std::uint64_t bytes, std::chrono::nanoseconds within, time_point now);
-  /// Returns what workers have freed since the last call. Calls are counted, not measured: a worker may lie.
+  /// Returns what workers say that they have freed since the last call, at most what each was asked for.
   std::uint64_t memory_freed();
   /// A worker that holds less is not asked, and one that keeps less of what it was asked for is not stopped.
   static constexpr std::uint64_t min_bytes = std::uint64_t{2} << 20;

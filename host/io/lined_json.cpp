@@ -36,7 +36,7 @@ std::string reason_in(std::string_view message) {
   return reason;
 }
 
-/// Follows the reader, piece by piece, since a parsed tree does not keep lines.
+/// Notes the line of each piece.
 class line_finder {
  public:
   explicit line_finder(std::map<std::string, std::uint64_t>& lines) : lines_(lines) {}
@@ -82,35 +82,44 @@ class line_finder {
 
 }  // namespace
 
-lined_json::lined_json(std::string_view text, std::string file, std::size_t max_bytes) : file_(std::move(file)) {
-  if (text.size() > max_bytes) throw input_error{file_, 0, "is larger than " + std::to_string(max_bytes) + " bytes"};
+json walk_json(std::string_view text, std::string const& file, json_piece const& meet) {
   for (auto const& fault : {encoding_fault(text), download_fault(text)}) {
-    if (!fault.empty()) throw input_error{file_, 0, fault};
+    if (!fault.empty()) throw input_error{file, 0, fault};
   }
   // The library takes a zero byte for the end, and what follows would be ignored.
   if (auto const zero = text.find('\0'); zero != text.npos)
-    throw input_error{file_, 1 + static_cast<std::uint64_t>(std::count(text.begin(), text.begin() + zero, '\n')),
+    throw input_error{file, 1 + static_cast<std::uint64_t>(std::count(text.begin(), text.begin() + zero, '\n')),
                       "holds a zero byte: this is not a text file"};
   std::uint64_t line = 1;
   auto const counted = text | std::views::transform([&line](char c) {
                          if (c == '\n') ++line;
                          return c;
                        });
-  line_finder finder{lines_};
-  std::string wrong;  // what is not JSON at all is told first
-  std::uint64_t wrong_line = 0;
-  auto const meets = [&](int, json::parse_event_t what, json const& value) {
-    if (!wrong.empty()) return true;
-    wrong = finder.meet(what, value, line);
-    wrong_line = line;
+  std::exception_ptr problem;  // what is not JSON at all is told first
+  auto const meets = [&](int depth, json::parse_event_t what, json const& value) {
+    try {
+      if (problem == nullptr) meet(depth, what, value, line);
+    } catch (input_error const&) {
+      problem = std::current_exception();
+    }
     return true;
   };
+  json whole;
   try {
-    whole_ = json::parse(counted.begin(), counted.end(), meets);
-  } catch (json::exception const& problem) {
-    throw input_error{file_, line, "is not JSON: " + reason_in(problem.what())};
+    whole = json::parse(counted.begin(), counted.end(), meets);
+  } catch (json::exception const& wrong) {
+    throw input_error{file, line, "is not JSON: " + reason_in(wrong.what())};
   }
-  if (!wrong.empty()) throw input_error{file_, wrong_line, wrong};
+  if (problem != nullptr) std::rethrow_exception(problem);
+  return whole;
+}
+
+lined_json::lined_json(std::string_view text, std::string file, std::size_t max_bytes) : file_(std::move(file)) {
+  if (text.size() > max_bytes) throw input_error{file_, 0, "is larger than " + std::to_string(max_bytes) + " bytes"};
+  line_finder finder{lines_};
+  whole_ = walk_json(text, file_, [&](int, json::parse_event_t what, json const& value, std::uint64_t line) {
+    if (std::string const wrong = finder.meet(what, value, line); !wrong.empty()) throw input_error{file_, line, wrong};
+  });
 }
 
 void lined_json::fail(std::string const& pointer, std::string const& message) const {
@@ -170,6 +179,12 @@ std::optional<std::vector<std::string>> lined_object::texts(std::string_view key
     fail(key, "\"" + std::string{key} + "\" is an array of at most " + std::to_string(most) + " strings");
   for (json const& each : found) all.push_back(each.get<std::string>());
   return all;
+}
+
+std::string spelling_of(json const& value) {
+  if (value.is_string()) return value.get<std::string>();
+  auto const whole = value.is_number_float() ? whole_number(value.get<double>()) : std::nullopt;
+  return whole ? std::to_string(*whole) : value.dump();
 }
 
 std::string kind_of(json const& value) {

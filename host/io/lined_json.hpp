@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -13,6 +14,14 @@
 #include <nlohmann/json.hpp>
 
 namespace lull {
+
+/// Is told each piece of a JSON text, with its depth and its line. May throw input_error.
+using json_piece = std::function<void(int depth, nlohmann::ordered_json::parse_event_t what,
+                                      nlohmann::ordered_json const& value, std::uint64_t line)>;
+
+/// Reads a JSON text and returns it, since a parsed tree does not keep lines. What is not JSON at all is told before an
+/// error of `meet`. `file` is named in messages. Errors: input_error with file and line.
+nlohmann::ordered_json walk_json(std::string_view text, std::string const& file, json_piece const& meet);
 
 /// A JSON document that knows the line of each of its values, for messages. A key that is given twice is refused.
 class lined_json {
@@ -55,6 +64,10 @@ class lined_object {
   lined_json const& document_;
   std::string const pointer_;
 };
+
+/// Returns a value that is a string or a number as a user spells it: an option that takes a whole number takes 5.0 and
+/// 1e3, too.
+std::string spelling_of(lined_json::json const& value);
 
 /// Returns what a message calls a value: "a string", "an array".
 std::string kind_of(lined_json::json const& value);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every{20};  // at programs that run
-constexpr int forgets_after = 10;                    // an agent is forgotten when it has been dead for so many leases
+constexpr int forgets_after = 10;                    // leases without a beat
 constexpr int rests_for = 5;                         // listings, after a job that this machine could not begin
 
 std::string host_name() {
@@ -104,7 +104,7 @@ agent::time_point agent::round(time_point now) {
   bool const any_begun = !stopped_ && begin_jobs(now);
   if (lists) {
     bool const any_at_work = std::any_of(known_.begin(), known_.end(), [](auto const& each) {
-      return is_at_work(each.second.stage) || (each.second.stage == job_stage::done && !each.second.in_place);
+      return is_at_work(each.second.state) || (each.second.state == entry_state::done && !each.second.in_place);
     });
     bool const is_quiet = has_tried_all_ && !any_begun && !any_at_work && running_.empty();
     quiet_listings_ = is_quiet ? quiet_listings_ + 1 : 0;
@@ -120,12 +120,8 @@ void agent::look_at_agents(time_point now) {
   watch_.see(agents, now);
   agents_ = 0;
   for (agent_record const& each : agents) {
-    if (!watch_.is_dead(each.id, now)) {
-      ++agents_;
-      dead_since_.erase(each.id);
-    } else if (now - dead_since_.try_emplace(each.id, now).first->second >= forgets_after * store_.lease()) {
-      store_.forget_agent(each.id);
-    }
+    if (!watch_.is_dead(each.id, now)) ++agents_;
+    if (watch_.silence(each.id, now) >= forgets_after * store_.lease()) store_.forget_agent(each.id);
   }
 }
 
@@ -140,7 +136,7 @@ void agent::look_at_all(time_point now) {
   next_listing_ = now + std::max<std::chrono::nanoseconds>(usual(), took * (20 + agents_));
   std::erase_if(documents_, [&](auto const& each) {
     auto const is = known_.find(each.first);
-    return is == known_.end() || !waits(is->second.stage);
+    return is == known_.end() || !waits(is->second.state);
   });
 }
 
@@ -165,16 +161,16 @@ bool agent::look_after(running_job& job, time_point now) {
   auto const at = known_.find(job.entry.id);
   if (at != known_.end() && at->second.version > job.entry.version && !job.is_taken) {
     job.is_taken = true;
-    log_("job " + job.entry.id + " is now " + std::string{name_of(at->second.stage)} + ": it is stopped here");
+    log_("job " + job.entry.id + " is now " + std::string{name_of(at->second.state)} + ": it is stopped here");
     ask_to_end(job, now);
   }
   return false;
 }
 
-void agent::change(job_entry const& from, job_stage to, std::string const& reason,
+void agent::change(job_entry const& from, entry_state to, std::string const& reason,
                    std::function<void(job_entry&)> const& also) {
   job_entry next = from;
-  next.stage = to;
+  next.state = to;
   if (also) also(next);
   durability const how = waits(to) || is_at_work(to) ? durability::may_be_lost : durability::durable;
   if (noted(from, store_.change(from, next, {.reason = reason}, how)))
@@ -196,7 +192,7 @@ void agent::conclude(running_job& job, program_end const& how) {
       "attempt " + std::to_string(job.at.number) + " " + text_of(how) + (line.empty() ? "" : ": " + line);
   if (!job.is_taken && how == program_end{.code = 0}) {
     job_entry next = job.entry;
-    next.stage = job_stage::done;
+    next.state = entry_state::done;
     auto const done =
         noted(job.entry, store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable));
     if (done) return end(*done);
@@ -205,17 +201,17 @@ void agent::conclude(running_job& job, program_end const& how) {
   }
   if (job.is_taken) {  // the job is what somebody else has made of it
   } else if (job.is_late) {
-    change(job.entry, job_stage::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
+    change(job.entry, entry_state::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
   } else if (stopped_) {
-    change(job.entry, job_stage::saved, "its agent was stopped");
+    change(job.entry, entry_state::saved, "its agent was stopped");
   } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
-    change(job.entry, job_stage::refused, line.empty() ? reason : line);
+    change(job.entry, entry_state::refused, line.empty() ? reason : line);
   } else if (how.signal != 0) {
     bool const is_last = job.entry.deaths + 1 >= max_deaths;
-    change(job.entry, is_last ? job_stage::held : job_stage::saved, reason, [](job_entry& of) { ++of.deaths; });
+    change(job.entry, is_last ? entry_state::held : entry_state::saved, reason, [](job_entry& of) { ++of.deaths; });
   } else {
     bool const is_last = job.entry.failures + 1 >= job.document.attempts;
-    change(job.entry, is_last ? job_stage::failed : job_stage::saved, reason, [](job_entry& of) { ++of.failures; });
+    change(job.entry, is_last ? entry_state::failed : entry_state::saved, reason, [](job_entry& of) { ++of.failures; });
   }
   std::error_code none;
   for (auto const& [from, to] : job.prepared.results) fs::remove_all(from, none);  // of an attempt that does not count
@@ -238,17 +234,17 @@ void agent::end(job_entry const& done) {
         fs::remove_all(attempt{.id = done.id, .number = before}.result(to), none);
     }
   }
-  change(done, job_stage::done, is_known ? "" : "its history is lost: its results may have their attempt's names",
+  change(done, entry_state::done, is_known ? "" : "its history is lost: its results may have their attempt's names",
          [](job_entry& of) { of.in_place = true; });
 }
 
 /// Gives back the jobs of agents that are dead, and ends what they had begun to end. The same of what the store has as
 /// this agent's and the agent does not: a change that seemed to fail, and did not.
 void agent::take_over(time_point now) {
-  auto const ends = [](job_entry const& each) { return each.stage == job_stage::done && !each.in_place; };
+  auto const ends = [](job_entry const& each) { return each.state == entry_state::done && !each.in_place; };
   std::vector<job_entry> under_way;
   for (auto const& [id, each] : known_)
-    if (is_at_work(each.stage) || ends(each)) under_way.push_back(each);
+    if (is_at_work(each.state) || ends(each)) under_way.push_back(each);
   for (job_entry const& each : under_way) {
     bool const is_own = each.agent == record_.id;
     if (is_own ? runs_here(each.id) : !watch_.is_dead(each.agent, now)) continue;
@@ -257,11 +253,11 @@ void agent::take_over(time_point now) {
       continue;
     }
     if (is_own) {
-      change(each, job_stage::saved, "its agent had not heard that it had it");
+      change(each, entry_state::saved, "its agent had not heard that it had it");
       continue;
     }
     bool const is_last = each.deaths + 1 >= max_deaths;
-    change(each, is_last ? job_stage::held : job_stage::saved,
+    change(each, is_last ? entry_state::held : entry_state::saved,
            "agent " + each.agent + " has not been heard of for its lease", [](job_entry& of) { ++of.deaths; });
   }
 }
@@ -278,7 +274,7 @@ job_document const* agent::document_of(job_entry const& entry) {
   } catch (device_error const&) {
     throw;
   } catch (error const& wrong) {  // it is not there, or cannot be read
-    change(entry, job_stage::refused, wrong.what());
+    change(entry, entry_state::refused, wrong.what());
     return nullptr;
   }
 }
@@ -288,7 +284,7 @@ job_document const* agent::document_of(job_entry const& entry) {
 std::vector<job_entry> agent::candidates() {
   std::vector<job_entry> waiting;
   for (auto const& [id, each] : known_)
-    if (waits(each.stage) && !outdated_.contains(id) && !runs_here(id)) waiting.push_back(each);
+    if (waits(each.state) && !outdated_.contains(id) && !runs_here(id)) waiting.push_back(each);
   first_come(waiting);
   std::size_t end_of_rank = 0;
   for (std::size_t i = 0; i < waiting.size(); ++i) {
@@ -331,10 +327,10 @@ bool agent::begin_jobs(time_point now) {
     job_document const* const found = document_of(each);
     if (found == nullptr || (asked_.takes && !asked_.takes(*found))) continue;
     readiness const is = readiness_now(*found);
-    if (is.what == readiness::never) change(each, job_stage::refused, is.why);
+    if (is.what == readiness::never) change(each, entry_state::refused, is.why);
     if (is.what != readiness::ready) continue;
     job_entry next = each;
-    next.stage = job_stage::claimed;
+    next.state = entry_state::claimed;
     next.agent = record_.id;
     ++next.attempt;
     auto const claimed = noted(each, store_.change(each, next, {}, durability::may_be_lost));
@@ -350,18 +346,18 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
     job.prepared = prepare_(job.document, job.at);
     job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, job.document.run.folder);
   } catch (usage_error const& wrong) {
-    change(claimed, job_stage::refused, wrong.what());
+    change(claimed, entry_state::refused, wrong.what());
     return false;
   } catch (input_error const& wrong) {
-    change(claimed, job_stage::refused, wrong.what());
+    change(claimed, entry_state::refused, wrong.what());
     return false;
   } catch (std::exception const& problem) {  // of this machine, such as a full disk
     begins_after_ = now + rests_for * usual();
-    change(claimed, job_stage::saved, problem.what());
+    change(claimed, entry_state::saved, problem.what());
     return false;
   }
   job_entry next = claimed;
-  next.stage = job_stage::running;
+  next.state = entry_state::running;
   auto const runs = noted(claimed, store_.change(claimed, next, {}, durability::may_be_lost));
   if (!runs) return false;  // somebody was faster: its process is killed
   job.entry = *runs;

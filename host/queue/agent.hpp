@@ -94,7 +94,7 @@ class agent {
   readiness readiness_now(job_document const& job);
   bool begin(job_entry const& claimed, job_document document, time_point now);
   static void ask_to_end(running_job& job, time_point now);
-  void change(job_entry const& from, job_stage to, std::string const& reason,
+  void change(job_entry const& from, entry_state to, std::string const& reason,
               std::function<void(job_entry&)> const& also = {});
   std::optional<job_entry> noted(job_entry const& from, std::optional<job_entry> now);
   job_document const* document_of(job_entry const& entry);
@@ -111,13 +111,12 @@ class agent {
   int quiet_listings_ = 0;
   std::map<std::string, job_entry> known_;  // by id, as they were at the last listing or by changes of this agent
   std::set<std::string> outdated_;          // of these, those that somebody else has changed since
-  std::size_t agents_ = 1;                  // at the last listing
+  std::size_t agents_ = 1;                  // that live, at the last look
   time_point next_listing_{};
   time_point next_look_at_agents_{};
-  time_point begins_after_{};                     // where this machine could not begin a job
-  bool has_tried_all_ = false;                    // since the last listing or the end of a job here
-  std::map<std::string, time_point> dead_since_;  // agents
-  std::set<std::string> told_;                    // jobs whose results cannot be put in place
+  time_point begins_after_{};   // where this machine could not begin a job
+  bool has_tried_all_ = false;  // since the last listing or the end of a job here
+  std::set<std::string> told_;  // jobs whose results cannot be put in place
   std::minstd_rand random_;
   std::map<std::string, job_document> documents_;
   std::list<running_job> running_;

@@ -11,7 +11,7 @@ namespace lull::queue {
 namespace {
 
 constexpr std::string_view no_agent = "-";
-// by job_stage; `in_place` for a job that is done and has its results in place
+// by entry_state; `in_place` for a job that is done and has its results in place
 constexpr std::string_view letters = "qcrsdfxhk";
 constexpr char in_place = 'D';
 
@@ -24,10 +24,10 @@ bool read(std::string_view text, Number& into) {
 }  // namespace
 
 std::string name_of(job_entry const& entry) {
-  char const stage = entry.in_place ? in_place : letters[static_cast<std::size_t>(entry.stage)];
+  char const state = entry.in_place ? in_place : letters[static_cast<std::size_t>(entry.state)];
   std::string name = entry.id;
   for (std::string const& part :
-       {std::to_string(entry.version), std::string{stage}, std::to_string(entry.priority),
+       {std::to_string(entry.version), std::string{state}, std::to_string(entry.priority),
         std::to_string(entry.attempt), std::to_string(entry.failures), std::to_string(entry.deaths),
         entry.agent.empty() ? std::string{no_agent} : entry.agent, entry.token})
     name += "," + part;
@@ -42,15 +42,15 @@ std::optional<job_entry> entry_of(std::string_view name) {
     parts[i] = name.substr(0, comma);
     name.remove_prefix(comma == name.npos ? name.size() : comma + 1);
   }
-  auto const& [id, version, stage, priority, attempt, failures, deaths, agent, token] = parts;
-  if (!is_job_id(id) || stage.size() != 1 || !is_token(token) || (agent != no_agent && !is_token(agent)))
+  auto const& [id, version, state, priority, attempt, failures, deaths, agent, token] = parts;
+  if (!is_job_id(id) || state.size() != 1 || !is_token(token) || (agent != no_agent && !is_token(agent)))
     return std::nullopt;
-  job_entry found{.id = std::string{id}, .in_place = stage[0] == in_place, .token = std::string{token}};
-  auto const letter = letters.find(found.in_place ? 'd' : stage[0]);
+  job_entry found{.id = std::string{id}, .in_place = state[0] == in_place, .token = std::string{token}};
+  auto const letter = letters.find(found.in_place ? 'd' : state[0]);
   if (letter == letters.npos || !read(version, found.version) || !read(priority, found.priority) ||
       !read(attempt, found.attempt) || !read(failures, found.failures) || !read(deaths, found.deaths))
     return std::nullopt;
-  found.stage = static_cast<job_stage>(letter);
+  found.state = static_cast<entry_state>(letter);
   if (agent != no_agent) found.agent = agent;
   return found;
 }

@@ -9,7 +9,6 @@
 #include <lull/host/error.hpp>
 #include <lull/host/io/lined_json.hpp>
 #include <lull/host/io/units.hpp>
-#include <lull/host/io/whole_number.hpp>
 #include <lull/host/queue/job_id.hpp>
 
 namespace lull::queue {
@@ -26,10 +25,9 @@ constexpr unsigned max_attempts = 100;
 
 /// A value of an option or of an array, as a user would spell it.
 std::string spelled(lined_json const& document, std::string const& pointer, json const& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) document.fail(pointer, "takes a string or a number, not " + kind_of(value));
-  auto const whole = value.is_number_float() ? whole_number(value.get<double>()) : std::nullopt;  // 1e3 is 1000
-  return whole ? std::to_string(*whole) : value.dump();
+  if (!value.is_string() && !value.is_number())
+    document.fail(pointer, "takes a string or a number, not " + kind_of(value));
+  return spelling_of(value);
 }
 
 std::string with(std::string text, std::string const& name, std::string const& value) {

@@ -13,9 +13,9 @@ void lease_watch::see(std::span<agent_record const> agents, time_point now) {
   }
 }
 
-bool lease_watch::is_dead(std::string const& agent, time_point now) {
+std::chrono::nanoseconds lease_watch::silence(std::string const& agent, time_point now) {
   auto const [at, is_new] = agents_.try_emplace(agent, seen{0, now});
-  return now - at->second.since >= lease_;
+  return now - at->second.since;
 }
 
 }  // namespace lull::queue

@@ -11,9 +11,8 @@
 
 namespace lull::queue {
 
-/// Tells which agents are dead: those whose counters have stood still for a lease, by this process's own clock, which
-/// stands still with it no longer than the machine does. So clocks of different machines are never compared. Not
-/// thread-safe.
+/// Tells how long agents have been silent: for how long their counters have stood still, by this process's own clock.
+/// So clocks of different machines are never compared. Not thread-safe.
 class lease_watch {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -23,7 +22,9 @@ class lease_watch {
   /// Call it with all agents, regularly.
   void see(std::span<agent_record const> agents, time_point now);
   /// An agent that was never seen is watched from the first question on.
-  bool is_dead(std::string const& agent, time_point now);
+  std::chrono::nanoseconds silence(std::string const& agent, time_point now);
+  /// Returns whether it has been silent for a lease.
+  bool is_dead(std::string const& agent, time_point now) { return silence(agent, now) >= lease_; }
 
  private:
   struct seen {

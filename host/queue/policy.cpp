@@ -11,12 +11,12 @@ readiness readiness_of(job_document const& job, std::map<std::string, job_entry>
   for (std::string const& id : job.after.jobs) {
     auto const at = all.find(id);
     if (at == all.end()) return {readiness::never, "job " + id + ", which it awaits, is not there"};
-    job_stage const stage = at->second.stage;
-    if (is_over(stage) && stage != job_stage::done && !job.after.any_end)
-      return {readiness::never, "job " + id + ", which it awaits, is " + std::string{name_of(stage)}};
-    bool const has_results = stage != job_stage::done || at->second.in_place;
-    if (!is_over(stage) || !has_results)
-      found = {readiness::waits, "waits for job " + id + ", which is " + std::string{name_of(stage)}};
+    entry_state const state = at->second.state;
+    if (is_over(state) && state != entry_state::done && !job.after.any_end)
+      return {readiness::never, "job " + id + ", which it awaits, is " + std::string{name_of(state)}};
+    bool const has_results = state != entry_state::done || at->second.in_place;
+    if (!is_over(state) || !has_results)
+      found = {readiness::waits, "waits for job " + id + ", which is " + std::string{name_of(state)}};
   }
   return found;
 }

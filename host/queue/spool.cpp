@@ -34,7 +34,7 @@ std::string event_name(std::string const& id, std::uint64_t version, std::string
 }
 
 std::string event_text(job_event const& event, std::string const& token_before) {
-  json const all{{"stage", name_of(event.stage)}, {"time_s", event.time_s}, {"agent", event.agent},
+  json const all{{"state", name_of(event.state)}, {"time_s", event.time_s}, {"agent", event.agent},
                  {"attempt", event.attempt},      {"reason", event.reason}, {"results", event.results},
                  {"version", event.version},      {"before", token_before}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -48,11 +48,11 @@ struct event_read {
 event_read event_of(std::string const& text) {
   json const all = json::parse(text);
   event_read found;
-  std::string const stage = all.at("stage");
-  auto const at = std::find(stage_names.begin(), stage_names.end(), stage);
-  if (at == stage_names.end()) throw usage_error{"\"" + stage + "\" is no stage"};
+  std::string const state = all.at("state");
+  auto const at = std::find(state_names.begin(), state_names.end(), state);
+  if (at == state_names.end()) throw usage_error{"\"" + state + "\" is no state"};
   found.event = {.version = all.at("version"),
-                 .stage = static_cast<job_stage>(at - stage_names.begin()),
+                 .state = static_cast<entry_state>(at - state_names.begin()),
                  .time_s = all.at("time_s"),
                  .agent = all.at("agent"),
                  .attempt = all.at("attempt"),
@@ -196,7 +196,7 @@ std::optional<job_entry> spool::change(job_entry const& from, job_entry to, job_
   to.version = from.version + 1;
   to.token = make_token();
   what.version = to.version;
-  what.stage = to.stage;
+  what.state = to.state;
   what.time_s = std::time(nullptr);
   what.agent = to.agent;
   what.attempt = to.attempt;

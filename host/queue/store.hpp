@@ -19,25 +19,25 @@ namespace lull::queue {
 
 /// What has become of a job. `saved`: it ran and goes on from its checkpoint. `done`: its results may still have to be
 /// put in place.
-enum class job_stage : std::uint8_t { queued, claimed, running, saved, done, failed, refused, held, cancelled };
-inline constexpr std::array<std::string_view, 9> stage_names{"queued", "claimed", "running", "saved",    "done",
+enum class entry_state : std::uint8_t { queued, claimed, running, saved, done, failed, refused, held, cancelled };
+inline constexpr std::array<std::string_view, 9> state_names{"queued", "claimed", "running", "saved",    "done",
                                                              "failed", "refused", "held",    "cancelled"};
-constexpr std::string_view name_of(job_stage stage) { return stage_names[static_cast<std::size_t>(stage)]; }
+constexpr std::string_view name_of(entry_state state) { return state_names[static_cast<std::size_t>(state)]; }
 /// Returns whether an agent has the job.
-constexpr bool is_at_work(job_stage stage) { return stage == job_stage::claimed || stage == job_stage::running; }
+constexpr bool is_at_work(entry_state state) { return state == entry_state::claimed || state == entry_state::running; }
 /// Returns whether the job waits for an agent.
-constexpr bool waits(job_stage stage) { return stage == job_stage::queued || stage == job_stage::saved; }
+constexpr bool waits(entry_state state) { return state == entry_state::queued || state == entry_state::saved; }
 /// Returns whether the job is over.
-constexpr bool is_over(job_stage stage) {
-  return stage == job_stage::done || stage == job_stage::failed || stage == job_stage::refused ||
-         stage == job_stage::cancelled;
+constexpr bool is_over(entry_state state) {
+  return state == entry_state::done || state == entry_state::failed || state == entry_state::refused ||
+         state == entry_state::cancelled;
 }
 
 /// What changes of a job, in one step each.
 struct job_entry {
   std::string id{};
   std::uint64_t version = 0;  // one more with each change
-  job_stage stage = job_stage::queued;
+  entry_state state = entry_state::queued;
   bool in_place = false;  // of a job that is done: its results are
   int priority = 0;
   unsigned attempt = 0;   // how often an agent has claimed it
@@ -52,7 +52,7 @@ struct job_entry {
 /// A line of a job's history.
 struct job_event {
   std::uint64_t version = 0;
-  job_stage stage = job_stage::queued;
+  entry_state state = entry_state::queued;
   std::int64_t time_s = 0;  // since 1970 (UTC), by the clock of the machine that made the change
   std::string agent{};
   unsigned attempt = 0;

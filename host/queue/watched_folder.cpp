@@ -36,8 +36,7 @@ std::string state_of(fs::path const& at) {
 
 }  // namespace
 
-watched_folder::watched_folder(fs::path folder, options asked, std::set<std::string> known)
-    : folder_(std::move(folder)), asked_(std::move(asked)), told_(std::move(known)) {
+watched_folder::watched_folder(fs::path folder, options asked) : folder_(std::move(folder)), asked_(std::move(asked)) {
   if (!fs::is_directory(folder_)) throw usage_error{folder_.string() + " is no folder that can be watched"};
 }
 

@@ -23,8 +23,8 @@ class watched_folder {
   };
   static constexpr std::size_t max_entries = 100'000;
 
-  /// `known`: names that were told before, by an earlier process. Throws usage_error if there is no such folder.
-  watched_folder(std::filesystem::path folder, options asked, std::set<std::string> known);
+  /// Throws usage_error if there is no such folder.
+  watched_folder(std::filesystem::path folder, options asked);
 
   /// Returns the names of those that are complete and were not told yet, in order. Names that begin with a dot are
   /// passed over. Throws device_error, limit_error.

@@ -2,17 +2,14 @@
 #include <lull/host/task/task_request.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
-#include <lull/host/io/foreign_file.hpp>
-#include <lull/host/io/whole_number.hpp>
+#include <lull/host/io/lined_json.hpp>
 
 namespace lull {
 namespace {
@@ -30,32 +27,10 @@ class job_file_reader {
       : file_(file), known_(known), of_library_(of_library) {}
 
   std::vector<task_request> read(std::string_view text) {
-    for (auto const& fault : {encoding_fault(text), download_fault(text)}) {
-      if (!fault.empty()) fail(0, fault);
-    }
-    // The library takes a zero byte for the end, and what follows would be ignored.
-    if (auto const zero = text.find('\0'); zero != text.npos)
-      fail(1 + static_cast<std::uint64_t>(std::count(text.begin(), text.begin() + zero, '\n')),
-           "holds a zero byte: this is not a text file");
-    auto const counted = text | std::views::transform([this](char c) {
-                           if (c == '\n') ++line_;
-                           return c;
-                         });
-    std::exception_ptr problem;  // what is not JSON at all is told first
-    auto const meets = [&](int depth, event what, json const& value) {
-      try {
-        if (problem == nullptr) meet(depth, what, value);
-      } catch (input_error const&) {
-        problem = std::current_exception();
-      }
-      return true;
-    };
-    try {
-      [[maybe_unused]] json const whole = json::parse(counted.begin(), counted.end(), meets);
-    } catch (json::exception const& wrong) {
-      fail(line_, "is not JSON: " + reason_in(wrong.what()));
-    }
-    if (problem != nullptr) std::rethrow_exception(problem);
+    walk_json(text, file_, [this](int depth, event what, json const& value, std::uint64_t line) {
+      line_ = line;
+      meet(depth, what, value);
+    });
     if (requests_.empty()) fail(1, "the array has no task: give one or more");
     return std::move(requests_);
   }
@@ -78,8 +53,7 @@ class job_file_reader {
     if (what == event::object_end || what == event::array_end) return;
     std::string const said = what == event::array_start    ? "an array"
                              : what == event::object_start ? "an object"
-                             : value.is_string()           ? value.get<std::string>()
-                                                           : text_of(value);
+                                                           : spelling_of(value);
     if (level == 0) {
       if (what != event::object_start)
         fail(line_, R"(a job file holds {"task": "NAME", "options": {…}} or an array of these, not )" + said);
@@ -98,23 +72,6 @@ class job_file_reader {
     } else if (what != event::object_start) {
       fail(key_line_, R"("options" is an object, {"key": value}, not )" + said);
     }
-  }
-
-  /// The library's text begins with its own error number and place, after which ours stand; and it quotes any bytes.
-  static std::string reason_in(std::string_view message) {
-    for (std::string_view const end : {"] ", ": "}) {
-      if (auto const at = message.find(end); at != message.npos) message.remove_prefix(at + end.size());
-    }
-    std::string reason{message};
-    std::replace_if(
-        reason.begin(), reason.end(), [](char byte) { return byte < ' ' || byte > '~'; }, '?');
-    return reason;
-  }
-
-  /// An option that takes a whole number takes 5.0 and 1e3, too.
-  static std::string text_of(json const& value) {
-    auto const whole = value.is_number_float() ? whole_number(value.get<double>()) : std::nullopt;
-    return whole ? std::to_string(*whole) : value.dump();
   }
 
   static char const* advice(json const& value) {

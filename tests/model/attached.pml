@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two processes, of which either may die between any two steps: a trainer, which tells its bubbles in a page that only it
-// writes (host/attach/page.hpp, host/detail/gate/gate.cpp), and a worker, whose host follows them (host/detail/runtime/follower.cpp)
-// and launches blocks (host/detail/gate/gate_follow.cpp). A dead trainer's gate stays as it is. After a trainer comes another
-// with a page and a gate of its own, after a worker another with the next number. A step is one access to what both see.
+// Two processes, of which either may die between any two steps: a trainer, which tells its bubbles in a page that only
+// it writes (host/attach/page.hpp, host/detail/gate/gate.cpp), and a worker, whose host follows them
+// (host/detail/runtime/follower.cpp) and launches blocks (host/detail/gate/gate_follow.cpp). A dead trainer's gate
+// stays as it is. After a trainer comes another with a page and a gate of its own, after a worker another with the next
+// number. A step is one access to what both see.
 //
 // A configuration is a set of -D: what may happen, at most one property and at most one mutant.
 
@@ -40,7 +41,8 @@ byte numbers;                      // given so far
 byte enqueued_open[TRAINERS], enqueued_close[TRAINERS];
 bit done[TRAINERS];
 bit inside[WORKERS];               // a block is
-byte launched[WORKERS], launched_value[WORKERS], launched_at[WORKERS];  // a bubble, its gate's value and its trainer; 0: none
+// a bubble, its gate's value and its trainer; 0: none
+byte launched[WORKERS], launched_value[WORKERS], launched_at[WORKERS];
 bit leave[WORKERS];                // its host's word, for a block whose gate stays open
 byte number[WORKERS];              // that it knows
 

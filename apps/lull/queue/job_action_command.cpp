@@ -13,33 +13,33 @@ namespace lull {
 
 namespace {
 
+using queue::entry_state;
 using queue::job_entry;
-using queue::job_stage;
 
 constexpr int max_tries = 100;  // while agents change the job, too
 
 /// Returns what the job becomes. Throws usage_error where that makes no sense.
 job_entry after(job_action what, job_entry const& now) {
   job_entry next = now;
-  std::string const is = "job " + now.id + " is " + std::string{name_of(now.stage)} + ": ";
+  std::string const is = "job " + now.id + " is " + std::string{name_of(now.state)} + ": ";
   switch (what) {
     case job_action::cancel:
-      if (is_over(now.stage)) throw usage_error{is + "it cannot be cancelled"};
-      next.stage = job_stage::cancelled;
+      if (is_over(now.state)) throw usage_error{is + "it cannot be cancelled"};
+      next.state = entry_state::cancelled;
       return next;
     case job_action::hold:
-      if (is_over(now.stage) || now.stage == job_stage::held) throw usage_error{is + "it cannot be held"};
-      next.stage = job_stage::held;
+      if (is_over(now.state) || now.state == entry_state::held) throw usage_error{is + "it cannot be held"};
+      next.state = entry_state::held;
       return next;
     case job_action::release:
-      if (now.stage != job_stage::held) throw usage_error{is + "only one that is held can be released"};
+      if (now.state != entry_state::held) throw usage_error{is + "only one that is held can be released"};
       break;
     case job_action::retry:
-      if (!is_over(now.stage) || now.stage == job_stage::done)
+      if (!is_over(now.state) || now.state == entry_state::done)
         throw usage_error{is + "only one that is failed, refused or cancelled can be tried again"};
       break;
   }
-  next.stage = now.attempt == 0 ? job_stage::queued : job_stage::saved;
+  next.state = now.attempt == 0 ? entry_state::queued : entry_state::saved;
   next.failures = next.deaths = 0;
   return next;
 }
@@ -71,7 +71,7 @@ void act(queue::job_store& store, job_action what, std::string const& id) {
 exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out) {
   auto const store = open_queue(asked.queue);
   for (std::string const& id : asked.ids) {
-    if (asked.fresh && is_over(store->entry(id).stage)) queue::forget_checkpoints(store->folder(id));
+    if (asked.fresh && is_over(store->entry(id).state)) queue::forget_checkpoints(store->folder(id));
     act(*store, what, id);
     out << id << ": " << reason_of(what) << '\n';
   }

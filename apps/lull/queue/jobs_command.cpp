@@ -38,10 +38,10 @@ entries listed(queue::job_store& store) {
 /// Why the job is as it is, in words.
 std::string reason_of(queue::job_store& store, queue::job_entry const& entry, queue::job_document const& job,
                       entries const& all) {
-  if (queue::waits(entry.stage)) {
+  if (queue::waits(entry.state)) {
     queue::readiness const is = queue::readiness_of(job, all);
     if (is.what != queue::readiness::ready) return is.why;
-    if (entry.stage == queue::job_stage::queued) return "waits for an agent";
+    if (entry.state == queue::entry_state::queued) return "waits for an agent";
   }
   for (auto history = store.events(entry.id); !history.empty(); history.pop_back())
     if (!history.back().reason.empty()) return history.back().reason;
@@ -59,7 +59,7 @@ json described(queue::job_store& store, queue::job_entry const& entry, entries c
   }
   return {{"id", entry.id},
           {"name", job.name},
-          {"state", queue::name_of(entry.stage)},
+          {"state", queue::name_of(entry.state)},
           {"reason", reason},
           {"priority", entry.priority},
           {"attempts", entry.attempt},
@@ -95,7 +95,7 @@ exit_code jobs_command(jobs_settings const& asked, std::ostream& out) {
   }
   json jobs = json::array();
   for (auto const& [id, each] : all)
-    if (asked.all || !queue::is_over(each.stage)) jobs.push_back(described(*store, each, all));
+    if (asked.all || !queue::is_over(each.state)) jobs.push_back(described(*store, each, all));
   if (asked.json) {
     print(out, jobs);
     return exit_code::done;
@@ -117,7 +117,7 @@ exit_code show_command(job_settings const& asked, std::ostream& out) {
     job["history"] = json::array();
     for (queue::job_event const& each : store->events(id))
       job["history"].push_back({{"time", queue::format_time(each.time_s)},
-                                {"state", queue::name_of(each.stage)},
+                                {"state", queue::name_of(each.state)},
                                 {"attempt", each.attempt},
                                 {"agent", each.agent},
                                 {"reason", each.reason}});
@@ -158,7 +158,7 @@ exit_code logs_command(logs_settings const& asked, stop_request const& stop, std
       shown += log.gcount();
     }
     out << std::flush;
-    if (!asked.follow || is_over(now.stage) || now.stage == queue::job_stage::held || stop.requested() || !out)
+    if (!asked.follow || is_over(now.state) || now.state == queue::entry_state::held || stop.requested() || !out)
       return exit_code::done;
     std::this_thread::sleep_for(look_every);
   }

@@ -48,18 +48,6 @@ void adapt(queue::job_document& job, submit_settings const& asked) {
   if (job.run.folder.empty()) job.run.folder = std::filesystem::current_path();
 }
 
-}  // namespace
-
-exit_code queue_init_command(init_settings const& asked, std::ostream& out) {
-  std::string const path = spool_path(asked.queue);
-  queue::spool::make(path, parse_duration(asked.lease));
-  std::string const lease = format_duration(queue::spool{path}.lease());
-  out << "spool:" << path << " is ready; an agent that is not heard of for " << lease << " loses its jobs\n";
-  return exit_code::done;
-}
-
-namespace {
-
 std::vector<queue::job_document> jobs_of(submit_settings const& asked) {
   if (asked.files.empty() == asked.tasks.empty()) throw usage_error{"give one JOB.json or more, or --task"};
   std::vector<queue::job_document> jobs;
@@ -114,8 +102,7 @@ exit_code watch(submit_settings const& asked, std::vector<queue::job_document> c
     } catch (input_error const&) {  // agents refuse it
     }
   }
-  queue::watched_folder watched{
-      folder, {.marker = asked.marker.value_or(""), .quiet = parse_duration(asked.quiet)}, {}};
+  queue::watched_folder watched{folder, {.marker = asked.marker.value_or(""), .quiet = parse_duration(asked.quiet)}};
   while (!stop.requested()) {
     for (std::string const& name : watched.complete(clock::now())) {
       std::string const path = folder + "/" + name;
@@ -136,6 +123,14 @@ exit_code watch(submit_settings const& asked, std::vector<queue::job_document> c
 }
 
 }  // namespace
+
+exit_code queue_init_command(init_settings const& asked, std::ostream& out) {
+  std::string const path = spool_path(asked.queue);
+  queue::spool::make(path, parse_duration(asked.lease));
+  std::string const lease = format_duration(queue::spool{path}.lease());
+  out << "spool:" << path << " is ready; an agent that is not heard of for " << lease << " loses its jobs\n";
+  return exit_code::done;
+}
 
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out) {
   std::vector<queue::job_document> const jobs = jobs_of(asked);

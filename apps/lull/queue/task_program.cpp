@@ -17,15 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-task_request request_of(queue::job_document const& job) {
-  auto [library, name] = detail::read_task_name(job.run.task);
-  if (!library.empty())
-    throw usage_error{"task " + job.run.task + ": agents run the tasks of this program alone, and no library's yet"};
-  task_request made{name, option_values{detail::find_task(name, known_tasks()).options}};
-  for (auto const& [key, value] : job.run.options) made.values.set(key, value);
-  return made;
-}
-
 /// Returns whether a task writes there: a file, or files below a folder.
 bool is_written(fs::path const& path, std::vector<fs::path> const& outputs) {
   return std::any_of(outputs.begin(), outputs.end(), [&](fs::path const& each) {
@@ -41,21 +32,30 @@ fs::path absolute(std::string const& path, queue::job_document const& job) {
   return found.has_filename() ? found : found.parent_path();  // without a slash at its end
 }
 
+/// The task as the job asks for it, with its paths below the job's folder.
+task_request request_of(queue::job_document const& job) {
+  auto const [library, name] = detail::read_task_name(job.run.task);
+  if (!library.empty())
+    throw usage_error{"task " + job.run.task + ": agents run the tasks of this program alone, and no library's yet"};
+  option_table const table = detail::find_task(name, known_tasks()).options;
+  task_request made{name, option_values{table}};
+  for (auto const& [key, value] : job.run.options) {
+    auto const row = std::find_if(table.begin(), table.end(), [&](option const& each) { return each.name == key; });
+    bool const is_path = row != table.end() && row->kind == option_kind::path && !value.empty();
+    made.values.set(key, is_path ? absolute(value, job).string() : value);
+  }
+  return made;
+}
+
 queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at,
                                  agent_settings const& asked) {
   task_request const wanted = request_of(job);
-  task_request there{wanted.name, option_values{wanted.values.table()}};
+  std::vector<fs::path> const outputs = entry_of(wanted.name).make(wanted.values)->outputs();
+  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage)};
+  task_request request{wanted.name, option_values{wanted.values.table()}};
   for (option const& row : wanted.values.table()) {
     if (!wanted.values.given(row.name)) continue;
-    std::string const text = wanted.values.spelling(row.name);
-    there.values.set(row.name, row.kind == option_kind::path ? absolute(text, job).string() : text);
-  }
-  std::vector<fs::path> const outputs = entry_of(there.name).make(there.values)->outputs();
-  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage)};
-  task_request request{there.name, option_values{there.values.table()}};
-  for (option const& row : there.values.table()) {
-    if (!there.values.given(row.name)) continue;
-    std::string text = there.values.spelling(row.name);
+    std::string text = wanted.values.spelling(row.name);
     if (row.kind == option_kind::path && is_written(text, outputs)) {
       fs::path const result = at.result(text);
       made.results.emplace_back(result, text);

@@ -22,10 +22,10 @@ namespace {
 TEST_F(agents, that_die_lose_no_job) {
   std::string const id = submit(scripted("echo $3 >> \"$2/began\"; sleep 0.3; echo done > \"$1\"", "out"));
   pid_t const dies = agent_process(false);
-  await_that([&] { return stage_of(id) == job_stage::running; });
+  await_that([&] { return state_of(id) == entry_state::running; });
   test::kill_child(dies);
   auto const works = make_agent(*store_);
-  work_until(*works, [&] { return stage_of(id) == job_stage::done; });
+  work_until(*works, [&] { return state_of(id) == entry_state::done; });
   EXPECT_EQ(store_->entry(id).attempt, 2U);
   EXPECT_EQ(store_->entry(id).deaths, 1U);
   EXPECT_EQ(content(folder_.at("out")), "done\n");
@@ -34,7 +34,7 @@ TEST_F(agents, that_die_lose_no_job) {
 TEST_F(agents, that_were_stopped_for_longer_than_their_lease_spoil_nothing) {
   std::string const id = submit(scripted("sleep 0.2; echo $3 > \"$1\"", "out"));
   pid_t const stopped = agent_process();
-  await_that([&] { return stage_of(id) == job_stage::running; });
+  await_that([&] { return state_of(id) == entry_state::running; });
   ::kill(stopped, SIGSTOP);
   auto const works = make_agent(*store_);
   work_until(*works, [&] { return store_->entry(id).in_place; });
@@ -49,7 +49,7 @@ TEST_F(agents, put_in_place_what_another_had_no_time_for) {
   std::string const id = submit(scripted("true", "out"));
   job_entry const queued = store_->entry(id);
   job_entry done = queued;
-  done.stage = job_stage::done;
+  done.state = entry_state::done;
   done.agent = "000000000000";  // which is not there
   folder_.write("out.attempt-1", "result");
   ASSERT_TRUE(store_->change(queued, done, {.results = {{folder_.at("out.attempt-1"), folder_.at("out")}}},
@@ -127,7 +127,7 @@ TEST_F(agents, of_a_store_that_fails_now_and_then_do_each_job_and_show_each_resu
   auto const works = make_agent(faulty, 3);
   work_until(*works, [&] { return works->is_idle(); });
   EXPECT_GT(faulty.faults(), jobs);
-  for (job_entry const& each : store_->list()) EXPECT_TRUE(each.in_place) << name_of(each.stage) << reason_of(each.id);
+  for (job_entry const& each : store_->list()) EXPECT_TRUE(each.in_place) << name_of(each.state) << reason_of(each.id);
   for (int i = 0; i < jobs; ++i) EXPECT_EQ(content(folder_.at("out-" + std::to_string(i))), std::to_string(i) + "\n");
   EXPECT_EQ(files_of_attempts(), 0);
 }
@@ -138,7 +138,7 @@ TEST_F(agents, say_a_job_is_in_place_only_when_it_is) {
   auto const works = make_agent(*store_);
   std::filesystem::create_directory(folder_.at("out"));
   folder_.write("out/full", "a file cannot replace this");
-  work_until(*works, [&] { return stage_of(id) == job_stage::done; });
+  work_until(*works, [&] { return state_of(id) == entry_state::done; });
   for (int i = 0; i < 50; ++i) works->tick(std::chrono::steady_clock::now() + i * 10ms);
   EXPECT_FALSE(store_->entry(id).in_place);
   std::filesystem::remove_all(folder_.at("out"));
@@ -164,17 +164,17 @@ TEST_F(agents, take_over_from_the_dead_however_long_the_queue_is) {
   store_->submit(many);
   for (job_entry const& each : store_->list()) {
     job_entry next = each;
-    next.stage = job_stage::cancelled;
+    next.state = entry_state::cancelled;
     store_->change(each, next, {}, durability::may_be_lost);
   }
   std::string const id = submit(scripted("true"));
   job_entry const queued = store_->entry(id);
   job_entry next = queued;
-  next.stage = job_stage::running;
+  next.state = entry_state::running;
   next.agent = "000000000000";
   store_->change(queued, next, {}, durability::may_be_lost);
   agent works{*store_, prepare, [](std::string const&) {}, {}};  // lists as seldom as it does by itself
-  work_until(works, [&] { return stage_of(id) == job_stage::done; });
+  work_until(works, [&] { return state_of(id) == entry_state::done; });
 }
 
 /// Each job adds a line to a file of its own, once for each attempt that ended as the store knows it.
@@ -196,9 +196,9 @@ TEST_F(agents, of_which_many_die_do_every_job_and_show_each_result_once) {
   auto const release_held = [&] {
     for (job_entry const& each : store_->list()) {
       job_entry next = each;
-      next.stage = job_stage::queued;
+      next.state = entry_state::queued;
       next.deaths = 0;
-      if (each.stage == job_stage::held) store_->change(each, next, {.reason = "released"}, durability::durable);
+      if (each.state == entry_state::held) store_->change(each, next, {.reason = "released"}, durability::durable);
     }
   };
   await_that([&] {
@@ -210,7 +210,7 @@ TEST_F(agents, of_which_many_die_do_every_job_and_show_each_result_once) {
   for (pid_t const each : works) test::kill_child(each);
   for (int i = 0; i < jobs; ++i) {
     EXPECT_EQ(content(folder_.at("out-" + std::to_string(i))), std::to_string(i) + "\n");
-    EXPECT_EQ(stage_of(ids[static_cast<std::size_t>(i)]), job_stage::done);
+    EXPECT_EQ(state_of(ids[static_cast<std::size_t>(i)]), entry_state::done);
   }
 }
 

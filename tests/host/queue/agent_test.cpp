@@ -27,7 +27,7 @@ TEST(attempt, has_names_of_its_own_for_results) {
 TEST_F(agents, run_a_job_and_put_its_result_in_place) {
   std::string const id = submit(scripted("echo 42 > \"$1\"", "out.csv"));
   job_entry const ended = worked_off(id);
-  EXPECT_EQ(ended.stage, job_stage::done);
+  EXPECT_EQ(ended.state, entry_state::done);
   EXPECT_TRUE(ended.in_place);
   EXPECT_EQ(ended.attempt, 1U);
   EXPECT_EQ(content(folder_.at("out.csv")), "42\n");
@@ -41,9 +41,9 @@ TEST_F(agents, try_again_what_fails_and_say_why) {
   job_document never = scripted("echo out of luck >&2; exit 7");
   never.attempts = 2;
   std::string const fails = submit(never);
-  EXPECT_EQ(worked_off(id).stage, job_stage::done);
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
   EXPECT_EQ(store_->entry(id).failures, 1U);
-  EXPECT_EQ(stage_of(fails), job_stage::failed);
+  EXPECT_EQ(state_of(fails), entry_state::failed);
   EXPECT_EQ(store_->entry(fails).attempt, 2U);
   EXPECT_EQ(reason_of(fails), "attempt 2 ended with code 7: out of luck");
 }
@@ -51,7 +51,7 @@ TEST_F(agents, try_again_what_fails_and_say_why) {
 TEST_F(agents, refuse_what_cannot_run) {
   std::string const ids[] = {submit(scripted("refuse")), submit(scripted("program")),
                              submit(scripted("echo --graph: no such file; exit 2"))};
-  for (std::string const& id : ids) EXPECT_EQ(worked_off(id).stage, job_stage::refused);
+  for (std::string const& id : ids) EXPECT_EQ(worked_off(id).state, entry_state::refused);
   EXPECT_EQ(reason_of(ids[0]), "this agent does not run it");
   EXPECT_NE(reason_of(ids[1]).find("/no/such/program cannot be started"), std::string::npos);
   EXPECT_EQ(reason_of(ids[2]), "--graph: no such file");
@@ -59,7 +59,7 @@ TEST_F(agents, refuse_what_cannot_run) {
 
 TEST_F(agents, hold_a_job_whose_program_dies_twice) {
   std::string const id = submit(scripted("kill -SEGV $$"));
-  EXPECT_EQ(worked_off(id).stage, job_stage::held);
+  EXPECT_EQ(worked_off(id).state, entry_state::held);
   EXPECT_EQ(store_->entry(id).deaths, 2U);
   EXPECT_NE(reason_of(id).find("attempt 2 died of Segmentation fault"), std::string::npos) << reason_of(id);
 }
@@ -67,7 +67,7 @@ TEST_F(agents, hold_a_job_whose_program_dies_twice) {
 TEST_F(agents, give_an_attempt_what_the_one_before_saved) {
   std::string const id = submit(scripted(
       "if test -e \"$2/saved\"; then cat \"$2/saved\" > \"$1\"; else echo half > \"$2/saved\"; exit 1; fi", "out"));
-  EXPECT_EQ(worked_off(id).stage, job_stage::done);
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
   EXPECT_EQ(content(folder_.at("out")), "half\n");
 }
 
@@ -75,31 +75,31 @@ TEST_F(agents, end_a_job_that_takes_longer_than_its_limit) {
   job_document slow = scripted("exec sleep 60");
   slow.wall = 100ms;
   std::string const id = submit(slow);
-  EXPECT_EQ(worked_off(id).stage, job_stage::failed);
+  EXPECT_EQ(worked_off(id).state, entry_state::failed);
   EXPECT_EQ(reason_of(id), "attempt 1 took longer than its limit");
 }
 
 TEST_F(agents, end_a_job_that_somebody_cancels) {
   std::string const id = submit(scripted("exec sleep 60", "out"));  // a shell that forks just now may lose the signal
   auto const works = make_agent(*store_);
-  work_until(*works, [&] { return stage_of(id) == job_stage::running; });
+  work_until(*works, [&] { return state_of(id) == entry_state::running; });
   job_entry next = store_->entry(id);
   job_entry const before = next;
-  next.stage = job_stage::cancelled;
+  next.state = entry_state::cancelled;
   ASSERT_TRUE(store_->change(before, next, {}, durability::durable));
   work_until(*works, [&] { return works->is_empty(); });
-  EXPECT_EQ(stage_of(id), job_stage::cancelled);
+  EXPECT_EQ(state_of(id), entry_state::cancelled);
   EXPECT_FALSE(std::filesystem::exists(folder_.at("out")));
 }
 
 TEST_F(agents, that_are_stopped_give_their_jobs_back_saved) {
   std::string const id = submit(scripted("trap 'echo x > \"$2/saved\"; exit 130' INT; while :; do sleep 0.01; done"));
   auto const works = make_agent(*store_);
-  work_until(*works, [&] { return stage_of(id) == job_stage::running; });
+  work_until(*works, [&] { return state_of(id) == entry_state::running; });
   std::this_thread::sleep_for(100ms);  // until the script has its trap
   works->stop(std::chrono::steady_clock::now());
   work_until(*works, [&] { return works->is_empty(); });
-  EXPECT_EQ(stage_of(id), job_stage::saved);
+  EXPECT_EQ(state_of(id), entry_state::saved);
   EXPECT_EQ(store_->entry(id).deaths, 0U);
   EXPECT_EQ(reason_of(id), "its agent was stopped");
 }
@@ -110,20 +110,20 @@ TEST_F(agents, begin_a_job_after_those_it_awaits) {
   second.after.jobs = {first};
   second.priority = 100;
   std::string const id = submit(second);
-  EXPECT_EQ(worked_off(id).stage, job_stage::done);
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
   EXPECT_EQ(content(folder_.at("b")), "a\n");
   std::string const fails = submit(scripted("exit 2"));
   job_document never = scripted("true");
   never.after.jobs = {fails};
   std::string const awaits = submit(never);
-  EXPECT_EQ(worked_off(awaits).stage, job_stage::refused);
+  EXPECT_EQ(worked_off(awaits).state, entry_state::refused);
   EXPECT_EQ(reason_of(awaits), "job " + fails + ", which it awaits, is refused");
 }
 
 TEST_F(agents, refuse_a_job_whose_document_is_not_there) {
   std::string const id = submit(scripted("true"));
   std::filesystem::remove_all(at_ + "/documents/" + id.substr(19));
-  EXPECT_EQ(worked_off(id).stage, job_stage::refused);
+  EXPECT_EQ(worked_off(id).state, entry_state::refused);
   EXPECT_EQ(reason_of(id), "there is no job " + id);
 }
 
@@ -149,7 +149,7 @@ TEST_F(agents, let_two_jobs_with_one_result_each_write_it) {
 
 TEST_F(agents, end_what_a_job_has_left_running) {
   std::string const id = submit(scripted("sleep 600 & echo $! > \"$1\"", "out"));
-  EXPECT_EQ(worked_off(id).stage, job_stage::done);
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
   pid_t const left = std::stoi(content(folder_.at("out")));
   EXPECT_TRUE(within_time([&] { return ::kill(left, 0) != 0; }));
 }
@@ -160,7 +160,7 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
   asked.takes = [](job_document const&) { return false; };
   agent takes_none{*store_, prepare, [](std::string const&) {}, asked};
   work_until(takes_none, [&] { return takes_none.is_idle(); });
-  EXPECT_EQ(stage_of(id), job_stage::queued);
+  EXPECT_EQ(state_of(id), entry_state::queued);
   bool is_free = false;
   asked.takes = {};
   asked.is_free = [&] { return is_free; };
@@ -170,10 +170,10 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
     std::this_thread::sleep_for(5ms);
   }
   EXPECT_FALSE(waits_first.is_idle());
-  EXPECT_EQ(stage_of(id), job_stage::queued);
+  EXPECT_EQ(state_of(id), entry_state::queued);
   is_free = true;
   work_until(waits_first, [&] { return waits_first.is_idle(); });
-  EXPECT_EQ(stage_of(id), job_stage::done);
+  EXPECT_EQ(state_of(id), entry_state::done);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ class agents : public testing::Test {
       if (each.path().filename().string().find("attempt") != std::string::npos) ++count;
     return count;
   }
-  job_stage stage_of(std::string const& id) { return store_->entry(id).stage; }
+  entry_state state_of(std::string const& id) { return store_->entry(id).state; }
   std::string reason_of(std::string const& id) {
     for (auto all = store_->events(id); !all.empty(); all.pop_back())
       if (!all.back().reason.empty()) return all.back().reason;

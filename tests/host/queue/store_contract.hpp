@@ -43,10 +43,10 @@ class job_stores : public testing::TestWithParam<store_kind> {
     for (job_entry const& each : store_->list()) EXPECT_TRUE(all.emplace(each.id, each).second) << each.id;
     return all;
   }
-  static std::optional<job_entry> to(job_store& store, job_entry const& from, job_stage stage,
+  static std::optional<job_entry> to(job_store& store, job_entry const& from, entry_state state,
                                      std::string const& reason = "", durability how = durability::may_be_lost) {
     job_entry next = from;
-    next.stage = stage;
+    next.state = state;
     return store.change(from, next, {.reason = reason}, how);
   }
 

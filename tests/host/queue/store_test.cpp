@@ -32,7 +32,7 @@ TEST_P(job_stores, keep_what_was_submitted) {
   auto const other = open();
   job_entry const found = other->entry(id);
   EXPECT_EQ(found.id, id);
-  EXPECT_EQ(found.stage, job_stage::queued);
+  EXPECT_EQ(found.state, entry_state::queued);
   EXPECT_EQ(found.priority, 7);
   EXPECT_EQ(found.version, 0U);
   EXPECT_EQ(to_json(other->document(id)), to_json(job_named("first", 7)));
@@ -54,30 +54,30 @@ TEST_P(job_stores, change_a_job_only_as_it_is) {
   std::string const id = submit("one");
   auto const other = open();
   job_entry const before = store_->entry(id);
-  auto const claimed = to(*store_, before, job_stage::claimed);
+  auto const claimed = to(*store_, before, entry_state::claimed);
   ASSERT_TRUE(claimed);
   EXPECT_EQ(claimed->version, 1U);
   EXPECT_EQ(other->entry(id), *claimed);
-  EXPECT_FALSE(to(*other, before, job_stage::cancelled)) << "it is no longer as it was";
-  EXPECT_FALSE(to(*store_, before, job_stage::claimed)) << "twice";
+  EXPECT_FALSE(to(*other, before, entry_state::cancelled)) << "it is no longer as it was";
+  EXPECT_FALSE(to(*store_, before, entry_state::claimed)) << "twice";
   EXPECT_EQ(store_->entry(id), *claimed);
-  EXPECT_TRUE(to(*other, *claimed, job_stage::running));
+  EXPECT_TRUE(to(*other, *claimed, entry_state::running));
 }
 
 TEST_P(job_stores, tell_a_jobs_history) {
   std::string const id = submit("one");
-  auto const claimed = to(*store_, store_->entry(id), job_stage::claimed);
-  to(*store_, {.id = id, .token = make_token()}, job_stage::cancelled, "which does not happen");
+  auto const claimed = to(*store_, store_->entry(id), entry_state::claimed);
+  to(*store_, {.id = id, .token = make_token()}, entry_state::cancelled, "which does not happen");
   job_entry next = *claimed;
-  next.stage = job_stage::done;
+  next.state = entry_state::done;
   next.agent = make_token();
   next.attempt = 3;
   ASSERT_TRUE(
       open()->change(*claimed, next, {.reason = "\"why\"\n\xff", .results = {{"a", "b"}}}, durability::durable));
   auto const all = store_->events(id);
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all.front().stage, job_stage::claimed);
-  EXPECT_EQ(all.back().stage, job_stage::done);
+  EXPECT_EQ(all.front().state, entry_state::claimed);
+  EXPECT_EQ(all.back().state, entry_state::done);
   EXPECT_EQ(all.back().version, 2U);
   EXPECT_EQ(all.back().agent, next.agent);
   EXPECT_EQ(all.back().attempt, 3U);
@@ -93,9 +93,9 @@ TEST_P(job_stores, list_what_has_changed_however_long_nothing_did) {
     EXPECT_EQ(listed().at(id).version, 0U);
     std::this_thread::sleep_for(100ms);
   }
-  ASSERT_TRUE(to(*other, other->entry(id), job_stage::claimed));
+  ASSERT_TRUE(to(*other, other->entry(id), entry_state::claimed));
   EXPECT_EQ(listed().at(id).version, 1U);
-  ASSERT_TRUE(to(*other, other->entry(id), job_stage::running));
+  ASSERT_TRUE(to(*other, other->entry(id), entry_state::running));
   EXPECT_EQ(listed().at(id).version, 2U) << "two changes in one step of the file system's clock";
 }
 
@@ -138,9 +138,9 @@ TEST_P(job_stores, give_a_job_to_one_of_many) {
     for (bool any = true; any;) {
       any = false;
       for (job_entry const& each : own->list()) {
-        if (each.stage != job_stage::queued) continue;
+        if (each.state != entry_state::queued) continue;
         any = true;
-        if (to(*own, each, job_stage::claimed)) ++mine;
+        if (to(*own, each, entry_state::claimed)) ++mine;
       }
     }
     taken.back()->write(mine);
@@ -163,7 +163,7 @@ TEST_P(job_stores, list_every_job_while_all_change) {
   pid_t const changes = test::forked([&] {
     auto const own = open();
     for (;;) {
-      for (job_entry const& each : own->list()) to(*own, each, job_stage::queued);
+      for (job_entry const& each : own->list()) to(*own, each, entry_state::queued);
     }
   });
   for (std::uint64_t i = 0; i < trials(200); ++i) EXPECT_EQ(listed().size(), jobs);
@@ -181,7 +181,7 @@ TEST_P(job_stores, keep_every_job_whole_whenever_a_process_dies) {
       auto const own = open();
       job_document const another = job_named("another");
       for (;;) {
-        for (job_entry const& each : own->list()) to(*own, each, job_stage::queued, "again", durability::durable);
+        for (job_entry const& each : own->list()) to(*own, each, entry_state::queued, "again", durability::durable);
         own->submit({&another, 1});
       }
     });
@@ -302,11 +302,11 @@ TEST(entry_name, is_read_back) {
                 .failures = 2,
                 .deaths = 1,
                 .token = make_token()};
-  for (std::size_t i = 0; i < stage_names.size(); ++i) {
-    all.stage = static_cast<job_stage>(i);
+  for (std::size_t i = 0; i < state_names.size(); ++i) {
+    all.state = static_cast<entry_state>(i);
     EXPECT_EQ(entry_of(name_of(all)), all);
   }
-  all.stage = job_stage::done;
+  all.state = entry_state::done;
   all.in_place = true;
   all.agent = make_token();
   EXPECT_EQ(entry_of(name_of(all)), all);
@@ -348,17 +348,17 @@ TEST(policy, a_job_waits_for_those_it_awaits) {
   job.after.jobs = {"a"};
   std::map<std::string, job_entry> all;
   EXPECT_EQ(readiness_of(job, all).what, readiness::never);
-  auto const when = [&](job_stage stage, bool in_place = false) {
-    all["a"] = {.id = "a", .stage = stage, .in_place = in_place};
+  auto const when = [&](entry_state state, bool in_place = false) {
+    all["a"] = {.id = "a", .state = state, .in_place = in_place};
     return readiness_of(job, all).what;
   };
-  EXPECT_EQ(when(job_stage::running), readiness::waits);
-  EXPECT_EQ(when(job_stage::held), readiness::waits);
-  EXPECT_EQ(when(job_stage::done), readiness::waits) << "its results are not in place";
-  EXPECT_EQ(when(job_stage::done, true), readiness::ready);
-  EXPECT_EQ(when(job_stage::failed), readiness::never);
+  EXPECT_EQ(when(entry_state::running), readiness::waits);
+  EXPECT_EQ(when(entry_state::held), readiness::waits);
+  EXPECT_EQ(when(entry_state::done), readiness::waits) << "its results are not in place";
+  EXPECT_EQ(when(entry_state::done, true), readiness::ready);
+  EXPECT_EQ(when(entry_state::failed), readiness::never);
   job.after.any_end = true;
-  EXPECT_EQ(when(job_stage::failed), readiness::ready);
+  EXPECT_EQ(when(entry_state::failed), readiness::ready);
 }
 
 }  // namespace
