@@ -8,17 +8,24 @@
 
 namespace lull {
 
+/// What a trainer's stream may wait for after a close. Only workers of this process write there: a line that other
+/// processes map has these words elsewhere.
+struct awaited_words {
+  std::uint64_t working;      // blocks that belong to an open bubble and have not begun to leave; written by them
+  std::uint32_t always_zero;  // a stream that waits for it only loses time
+  std::uint32_t padding;
+};
+
 /// The device word that says whether a bubble is open: odd is open. Only the training stream writes it (opening and
 /// closing edge), and every worker block polls it. It has a cache line of its own, so that nothing else disturbs the
 /// polls. The host gives each edge's number out once. Correctness needs odd, even and change, never growth: the value
 /// wraps, and a replayed graph repeats its own numbers.
 struct alignas(128) gate_line {
   std::uint32_t value;
-  std::uint32_t always_zero;  // a stream that waits for it only loses time
-  std::uint64_t bubbles;      // opened so far; selects the bubble's record
-  std::uint64_t opened_ns;    // of the last opening
-  std::uint64_t working;      // blocks that belong to an open bubble and have not begun to leave; written by them. Of
-                              // another process's gate workers have a word of their own instead
+  std::uint32_t padding;
+  std::uint64_t bubbles;    // opened so far; selects the bubble's record
+  std::uint64_t opened_ns;  // of the last opening
+  awaited_words awaited;    // unless gate_ref::awaited says otherwise
 };
 
 LULL_HD constexpr bool is_open(std::uint32_t value) noexcept { return (value & 1U) != 0; }
@@ -51,7 +58,7 @@ struct gate_ref {
   bubble_record* records = nullptr;  // (record_mask + 1,)
   std::uint64_t record_mask = 0;
   opening_line* opening = nullptr;   // null: the host is not told
-  std::uint64_t* working = nullptr;  // gate_line::working, or that of this process's workers
+  awaited_words* awaited = nullptr;  // those of the line, or of this process
 };
 
 /// Returns whether a 32-bit count that may have wrapped has come as far as another.
@@ -84,11 +91,11 @@ LULL_HD void open_gate(gate_ref gate, std::uint32_t value, std::uint64_t bubble)
 /// Runs after a closing edge whose launch gap is too short to hide the workers' leaving. Returns when all blocks have
 /// begun to leave, or after `max_ns`. It waits for nothing that is queued after it.
 template <class World>
-LULL_HD void await_leaving(gate_line& line, std::uint64_t max_ns) noexcept {
+LULL_HD void await_leaving(awaited_words& words, std::uint64_t max_ns) noexcept {
   std::uint64_t const since_ns = World::now_ns();
   for (std::uint32_t looks = 1;; ++looks) {
     // relaxed: nothing is published; a block that it misses costs only time
-    if (World::template load<order::relaxed, scope::device>(line.working) == 0) return;
+    if (World::template load<order::relaxed, scope::device>(words.working) == 0) return;
     if (looks % 32 == 0 && World::now_ns() - since_ns >= max_ns) return;
   }
 }
@@ -113,14 +120,14 @@ LULL_HD bool close_captured_gate(gate_ref gate, std::uint32_t value, std::uint32
   // Issued together, so that their latencies overlap.
   std::uint64_t const bubble = World::template load<order::relaxed, scope::device>(gate.line->bubbles);
   std::uint64_t const opened_ns = World::template load<order::relaxed, scope::device>(gate.line->opened_ns);
-  std::uint64_t const working = World::template load<order::relaxed, scope::device>(gate.line->working);
+  std::uint64_t const working = World::template load<order::relaxed, scope::device>(gate.awaited->working);
   std::uint64_t const closed_ns = World::now_ns();
   bubble_record& now = gate.records[bubble & gate.record_mask];
   World::template store<order::relaxed, scope::device>(now.site, site);
   World::template store<order::relaxed, scope::device>(now.opened_ns, opened_ns);
   World::template store<order::relaxed, scope::device>(now.closed_ns, closed_ns);
   World::template store<order::relaxed, scope::device>(now.bubble, static_cast<std::uint32_t>(bubble));
-  if (working != 0) await_leaving<World>(*gate.line, max_ns);
+  if (working != 0) await_leaving<World>(*gate.awaited, max_ns);
   return working != 0;
 }
 

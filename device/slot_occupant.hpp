@@ -61,7 +61,7 @@ class slot_occupant {
       return false;
     }
     // relaxed: nothing is published; a closing edge that misses it costs only time
-    World::template fetch_add<order::relaxed, scope::device>(*params_.gate.working, std::uint64_t{1});
+    World::template fetch_add<order::relaxed, scope::device>(params_.gate.awaited->working, std::uint64_t{1});
     if (params_.again != 0) opened_ns = started_ns;
     kept_.claims = {stays, found.at(), block_.blocks(), entry::inside(before), opened_ns, rest};
     return true;
@@ -69,7 +69,7 @@ class slot_occupant {
 
   LULL_HD void leave() noexcept {
     // A captured closing edge waits for this; when its kernel has ended, the block is gone.
-    World::template fetch_add<order::relaxed, scope::device>(*params_.gate.working, entry_word<World>::one_out);
+    World::template fetch_add<order::relaxed, scope::device>(params_.gate.awaited->working, entry_word<World>::one_out);
     kept_.claims.leave(params_.slot->entry);
     block_.count_out(params_.sms);
     add<World>(*kept_.record, kept_.claims.account());
@@ -115,7 +115,7 @@ class slot_occupant {
     if (params_.sms.together == 0) return false;
     while (World::now_ns() - started_ns < settles_within_ns) {
       if (block_.may_stay_now(params_.sms)) return true;
-      if (World::template load<order::relaxed, scope::device>(*params_.gate.working) >= params_.sms.together)
+      if (World::template load<order::relaxed, scope::device>(params_.gate.awaited->working) >= params_.sms.together)
         return false;
     }
     return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -260,10 +261,32 @@ class bubble_graphs {
   virtual bool graph_workers_done() = 0;
 };
 
+/// By which another process on the same machine opens memory of this one. Zeros: it names none.
+using memory_handle = std::array<std::byte, 64>;
+
+/// What processes that work on one machine share of it.
+class shared_machine {
+ public:
+  virtual ~shared_machine() = default;
+
+  /// Returns whether blocks of several processes run there at the same time: on CPU threads, and on a GPU under NVIDIA's
+  /// multi-process service (MPS). Without it they take turns of a millisecond and more.
+  virtual bool runs_processes_together() const = 0;
+  /// Lets streams of this process reach host memory that it maps, while what it returns is there: the address for them.
+  virtual std::shared_ptr<void> reach(void* host, std::size_t bytes) = 0;
+  /// Returns zeroed memory of the machine that other processes open by the handle, while it is there. Null where they
+  /// share host memory instead, which is a machine's own on CPU threads.
+  virtual std::shared_ptr<void> export_memory(std::size_t bytes, memory_handle& handle) = 0;
+  /// Returns another process's memory. When that process has ended, using it is an error of the machine.
+  virtual std::shared_ptr<void> open_exported(memory_handle const& handle) = 0;
+  /// From now on leaves at least so much of the device's memory free for other processes.
+  virtual void keep_free(std::size_t bytes) = 0;
+};
+
 /// Runs workers and edges on a machine. `cuda` and `threads` implement it. Calls that are *enqueue only* do not block,
 /// allocate or synchronise; any thread may make them, one at a time for a stream. The others are for set-up and for
 /// Lull's own threads. They wait only for Lull's own work, unless their comment says otherwise.
-class executor : public device_memory, public bubble_streams, public bubble_graphs {
+class executor : public device_memory, public bubble_streams, public bubble_graphs, public shared_machine {
  public:
   virtual executor_kind kind() const noexcept = 0;
   virtual placement place() const = 0;

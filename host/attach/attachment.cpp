@@ -5,18 +5,17 @@
 
 #include <poll.h>
 
-#include <lull/host/attach/handshake.hpp>
-
 namespace lull::attach {
 
 std::unique_ptr<attachment> attachment::to(std::string const& path, worker const& who) {
   introduction said;
   said.executor = static_cast<std::uint32_t>(who.kind);
+  said.together = who.together ? 1 : 0;
   said.name = short_text<60>{who.name};
   said.device = short_text<64>{who.device};
   auto made = introduce_to(path, said);
   if (!made) return nullptr;
-  return std::unique_ptr<attachment>{new attachment{std::move(made->trainer), made->worker, made->page}};
+  return std::unique_ptr<attachment>{new attachment{std::move(*made)}};
 }
 
 bool attachment::is_over() noexcept {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <lull/host/attach/handshake.hpp>
 #include <lull/host/attach/local_socket.hpp>
 #include <lull/host/attach/shared_memory.hpp>
 #include <lull/host/executor.hpp>
@@ -25,6 +26,7 @@ class attachment {
     std::string name;
     executor_kind kind = executor_kind::threads;
     std::string device{};
+    bool together = true;  // shared_machine::runs_processes_together
   };
 
   /// Attaches to the trainer at a socket; returns null if none listens there now. Waits at most a second for its
@@ -34,6 +36,8 @@ class attachment {
   shared_page const& page() const noexcept { return page_.page(); }
   /// Returns this worker's number in announcements.
   std::uint32_t number() const noexcept { return number_; }
+  /// Returns how much of the device's memory stays free for the trainer.
+  std::uint64_t reserve_bytes() const noexcept { return reserve_bytes_; }
   pid_t trainer() const noexcept { return trainer_.other_end().process; }
   /// Returns whether the trainer has ended, or no longer shares. Does not wait.
   bool is_over() noexcept;
@@ -43,11 +47,12 @@ class attachment {
   void say(report const& now, time_point when) noexcept;
 
  private:
-  attachment(connection trainer, std::uint32_t number, process_descriptor const& page)
-      : trainer_(std::move(trainer)), number_(number), page_(page) {}
+  explicit attachment(welcomed by)
+      : trainer_(std::move(by.trainer)), number_(by.worker), reserve_bytes_(by.reserve_bytes), page_(by.page) {}
 
   connection trainer_;
   std::uint32_t const number_;
+  std::uint64_t const reserve_bytes_;
   seen_page page_;
   bool is_over_ = false;
   std::optional<memory_wanted> wanted_{};

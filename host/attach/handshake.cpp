@@ -18,6 +18,18 @@ std::string machine_text(std::uint32_t kind, std::string const& device) {
   return kind == static_cast<std::uint32_t>(executor_kind::cuda) ? "CUDA device " + device : "CPU threads";
 }
 
+/// Says of which process MPS is missing, and what starts it.
+std::string why_apart(bool trainer_has_it, bool worker_has_it) {
+  std::string const start =
+      ": set CUDA_MPS_PIPE_DIRECTORY=/tmp/mps in the environment of both processes, and start nvidia-cuda-mps-control -d "
+      "there before either";
+  if (trainer_has_it) return " works under MPS, and this process does not" + start;
+  if (worker_has_it) return " does not work under MPS, as this process does" + start;
+  return " and this process work without MPS, so that the GPU would serve one at a time and a step could take twice as "
+         "long" +
+         start;
+}
+
 [[noreturn]] void refuse(std::string const& path, answer const& reply, introduction const& who) {
   std::string const where = "the trainer at " + path;
   switch (reply.what) {
@@ -32,6 +44,8 @@ std::string machine_text(std::uint32_t kind, std::string const& device) {
     case answer::full:
       throw limit_error{where + " has " + std::to_string(reply.most) +
                         " workers already, which is the most: end one of them first"};
+    case answer::apart:
+      throw usage_error{where + why_apart(reply.together != 0, who.together != 0)};
     default:
       throw usage_error{where + " refuses, and this version does not know why"};
   }
@@ -52,7 +66,7 @@ std::optional<welcomed> introduce_to(std::string const& path, introduction said)
   if (reply.from.magic != said.from.magic) throw usage_error{path + " is the socket of another program"};
   if (reply.from.number != protocol) reply.what = answer::other_version;
   if (reply.what != answer::welcome) refuse(path, reply, said);
-  return welcomed{std::move(*trainer), reply.worker, std::move(page)};
+  return welcomed{std::move(*trainer), reply.worker, reply.reserve_bytes, std::move(page)};
 }
 
 }  // namespace lull::attach

@@ -14,6 +14,7 @@ namespace lull::attach {
 struct welcomed {
   connection trainer;
   std::uint32_t worker = 0;   // its number in announcements; 0: an observer
+  std::uint64_t reserve_bytes = 0;
   process_descriptor page{};  // none for an observer
 };
 

@@ -51,19 +51,23 @@ struct introduction {
   greeting from;
   std::uint32_t executor = 0;  // executor_kind, of a worker
   std::uint32_t as = worker;
+  std::uint32_t together = 0;  // shared_machine::runs_processes_together
   short_text<60> name;
   short_text<64> device;  // where it works
 };
 
 /// What the trainer answers. With `welcome` comes the descriptor of the shared page.
 struct answer {
-  enum verdict : std::uint32_t { welcome, other_version, other_device, full };
+  enum verdict : std::uint32_t { welcome, other_version, other_device, full, apart };
 
   greeting from;
   std::uint32_t what = welcome;
   std::uint32_t worker = 0;  // its number in announcements
   std::uint32_t executor = 0;
-  std::uint32_t most = 0;  // attached workers
+  std::uint32_t most = 0;      // attached workers
+  std::uint32_t together = 0;  // as the trainer found it; `apart`: that is no in either process, or in one
+  std::uint32_t padding = 0;
+  std::uint64_t reserve_bytes = 0;  // that workers leave free on the device
   short_text<64> device;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <lull/device/gate.hpp>
+#include <lull/host/executor.hpp>
 
 namespace lull::attach {
 
@@ -47,7 +48,7 @@ struct announced_bubble {
 };
 
 struct shared_gate {
-  gate_line line;  // on CPU threads; that of a GPU is in its memory
+  gate_line line;  // unless `lines` names others
   opening_line opening;
   alignas(128) std::atomic<std::uint64_t> opened;  // the latest bubble that was announced
   std::array<announcement, kept_bubbles> last;     // by the low bits of the bubble's number
@@ -61,6 +62,7 @@ struct shared_gate {
 struct shared_page {
   std::array<std::array<char, max_site_bytes + 1>, max_sites> sites;  // names, each ended by a zero …
   std::atomic<std::uint32_t> named;                                   // … so many of them
+  memory_handle lines;  // where a GPU has the gates' lines (max_gates,); set before another process sees the page
   std::array<shared_gate, max_gates> gates;
 };
 

@@ -58,7 +58,8 @@ share_server::share_server(std::string const& address, machine where, std::share
       socket_(socket_path(address, "runtime_options::share")),
       wakes_(process_descriptor::opened_by([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); })) {
   if (!wakes_) throw system_error("eventfd");
-  trainer_.log("shares its bubbles at " + address);
+  trainer_.log("shares its bubbles at " + address +
+               (where_.together ? "" : ", but no worker can attach: MPS does not serve this process"));
   thread_ = std::thread{[this] { serve(); }};
 }
 
@@ -238,11 +239,15 @@ connection::outcome share_server::introduce(client& from, time_point now, bool& 
   reply.from.version = short_text<52>{LULL_VERSION};
   reply.executor = static_cast<std::uint32_t>(where_.kind);
   reply.most = observes ? max_observers : max_workers;
+  reply.together = where_.together ? 1 : 0;
+  reply.reserve_bytes = where_.reserve_bytes;
   reply.device = short_text<64>{where_.device};
   if (said.from.magic != reply.from.magic || said.from.number != protocol) {
     reply.what = answer::other_version;
   } else if (!observes && (said.executor != reply.executor || said.device.text() != reply.device.text())) {
     reply.what = answer::other_device;
+  } else if (!observes && (!where_.together || said.together == 0)) {
+    reply.what = answer::apart;
   } else if (known >= reply.most) {
     reply.what = answer::full;
   } else if (!observes) {

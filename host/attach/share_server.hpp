@@ -53,6 +53,8 @@ class share_server {
   struct machine {
     executor_kind kind = executor_kind::threads;
     std::string device{};  // where workers must be, too; empty on CPU threads
+    bool together = true;  // shared_machine::runs_processes_together
+    std::uint64_t reserve_bytes = 0;  // of the device's memory, that workers leave free
   };
   /// Called on the server's thread.
   struct calls {

@@ -203,12 +203,12 @@ void cuda_executor::close_edge(stream_handle stream, gate_ref gate, std::uint32_
   for (auto left = how.longer; left.count() > 0 && count < all.size(); left -= step) {
     auto& wait = all[count++].waitValue;
     wait.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    wait.address = reinterpret_cast<CUdeviceptr>(&gate.line->always_zero);
+    wait.address = reinterpret_cast<CUdeviceptr>(&gate.awaited->always_zero);
     wait.value = 0;
     wait.flags = CU_STREAM_WAIT_VALUE_EQ;
   }
   LULL_DRIVER(driver().memory_operations(stream_of(stream), count, all.data(), 0));
-  if (how.waits) detail::launch_await_leaving(stream_of(stream), gate.line, max_wait_ns);
+  if (how.waits) detail::launch_await_leaving(stream_of(stream), gate.awaited, max_wait_ns);
   if (timed) LULL_CUDA(cudaEventRecord(static_cast<cuda_mark&>(mark).closed(), stream_of(stream)));
 }
 

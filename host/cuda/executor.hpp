@@ -67,6 +67,11 @@ class cuda_executor final : public executor {
   void capture_close(stream_handle stream, gate_ref gate, std::uint32_t value, std::uint32_t site,
                      captured_opening opened) override;
   void capture_keep(stream_handle stream, std::shared_ptr<void const> what) override;
+  bool runs_processes_together() const override;
+  std::shared_ptr<void> reach(void* host, std::size_t bytes) override;
+  std::shared_ptr<void> export_memory(std::size_t bytes, memory_handle& handle) override;
+  std::shared_ptr<void> open_exported(memory_handle const& handle) override;
+  void keep_free(std::size_t bytes) override { memory_.keep_free(bytes); }
   stream_handle own_stream() override { return own_.get(); }
   void synchronize(stream_handle stream) override;
   std::optional<std::chrono::nanoseconds> length(bubble_mark& mark) override;

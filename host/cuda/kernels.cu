@@ -19,8 +19,8 @@ __global__ void open_edge_kernel(gate_ref gate, std::uint32_t value, std::uint64
   if (gate.line != nullptr) open_gate<cuda_world>(gate, value, bubble);
 }
 
-__global__ void await_leaving_kernel(gate_line* line, std::uint64_t max_ns) {
-  if (line != nullptr) await_leaving<cuda_world>(*line, max_ns);
+__global__ void await_leaving_kernel(awaited_words* words, std::uint64_t max_ns) {
+  if (words != nullptr) await_leaving<cuda_world>(*words, max_ns);
 }
 
 __global__ void open_captured_edge_kernel(gate_ref gate, std::uint32_t value) {
@@ -68,8 +68,8 @@ void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, s
   launch_one_thread(reinterpret_cast<void const*>(&open_edge_kernel), stream, arguments);
 }
 
-void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t max_ns) {
-  void* arguments[] = {&line, &max_ns};
+void launch_await_leaving(cudaStream_t stream, awaited_words* words, std::uint64_t max_ns) {
+  void* arguments[] = {&words, &max_ns};
   launch_one_thread(reinterpret_cast<void const*>(&await_leaving_kernel), stream, arguments);
 }
 

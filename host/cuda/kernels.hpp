@@ -20,7 +20,7 @@ static_assert(any_share < kept_off);
 /// Launch the executor's own small kernels. Enqueue only.
 void launch_open_edge(cudaStream_t stream, gate_ref gate, std::uint32_t value, std::uint64_t bubble);
 /// Makes the stream continue when the gate's blocks have begun to leave, or after `max_ns`.
-void launch_await_leaving(cudaStream_t stream, gate_line* line, std::uint64_t max_ns);
+void launch_await_leaving(cudaStream_t stream, awaited_words* words, std::uint64_t max_ns);
 /// Makes worker blocks leave at once that come to an SM of the plan's `kept_off`: they find it full.
 void launch_keep_off(cudaStream_t stream, sm_filter const& sms);
 void launch_exchange(cudaStream_t stream, slot_line* slot, slot_content const& content, std::uint64_t limit_ns,

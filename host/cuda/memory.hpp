@@ -42,6 +42,7 @@ class cuda_memory {
   bytes_left free_bytes() const;
   std::uint64_t device_free_bytes() const;
   bytes_taken taken_bytes() const;
+  void keep_free(std::size_t bytes) noexcept;
   void withdraw(void* memory);
   bool restore(void* memory);
   mapped_memory map(std::size_t bytes);
@@ -87,7 +88,7 @@ class cuda_memory {
   mutable std::mutex mutex_;        // guards what is allocated; not held over a call to the driver
   std::timed_mutex staging_mutex_;  // guards the staging memory; held over a copy
   std::atomic<bool> late_{false};   // a copy that was given up may still run: until then it owns the staging memory
-  std::size_t const reserve_bytes_;
+  std::atomic<std::size_t> reserve_bytes_;
   mutable memory_account account_;  // whole ranges, small pieces, and what stray addresses lead into
   std::map<void*, allocation> allocated_;
   mutable std::vector<std::unique_ptr<device_range>> late_ranges_;  // a copy may still use them; freed when possible

@@ -63,7 +63,7 @@ class solo_bubbles {
   std::uint64_t inside() const;
 
  private:
-  gate_ref edges() const noexcept { return {gate_.data(), record_.data(), 0, nullptr, &gate_.data()->working}; }
+  gate_ref edges() const noexcept { return {gate_.data(), record_.data(), 0, nullptr, &gate_.data()->awaited}; }
   void await_blocks(log_function const& log);
   void await_copies();
 

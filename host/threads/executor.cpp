@@ -257,7 +257,7 @@ void threads_executor::close_edge(stream_handle stream, gate_ref gate, std::uint
                                   closing how) {
   enqueue(stream, [gate, value, how, &both = static_cast<threads_mark&>(mark)] {
     w::store<order::relaxed, scope::system>(gate.line->value, value);
-    if (how.waits) await_leaving<w>(*gate.line, max_wait_ns);
+    if (how.waits) await_leaving<w>(*gate.awaited, max_wait_ns);
     both.closed();
   });
 }

@@ -76,6 +76,11 @@ class threads_executor : public executor {
   void exchange(slot_line* slot, slot_content const& content, std::uint64_t limit_ns, std::uint64_t* done,
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;
+  bool runs_processes_together() const override { return true; }
+  std::shared_ptr<void> reach(void* host, std::size_t) override { return {host, [](void*) {}}; }
+  std::shared_ptr<void> export_memory(std::size_t, memory_handle&) override { return nullptr; }
+  std::shared_ptr<void> open_exported(memory_handle const&) override { return nullptr; }
+  void keep_free(std::size_t) override {}  // each process counts its own memory
   bool is_lost() noexcept override { return false; }
   bool workers_done() override { return workers_.idle(); }
   bool graph_workers_done() override { return workers_.idle(); }

@@ -144,7 +144,7 @@ class scenario {
     if (cursor_.state() != phase_state::finished) return "the job did not finish";
     if (slot_.entry << 16 != 0 || slot_.entry >> 63 != 0) return "somebody is still inside, or the slot is held";
     if (queue_.refused != 0) return "a segment was launched that had not ended";
-    if (gate_.line.working != 0) return "a conductor came that has not left, or the other way round";
+    if (gate_.line.awaited.working != 0) return "a conductor came that has not left, or the other way round";
     if (cursor_.words.items != graph_.steps * nodes_) return "the account of the nodes is wrong";
     if (ran_.size() != graph_.steps * nodes_) return "a node did not run once a step";
     for (std::size_t at = 0; at < ran_.size(); ++at) {

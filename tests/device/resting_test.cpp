@@ -54,7 +54,7 @@ class resting : public testing::TestWithParam<int> {
       std::this_thread::yield();
     }
   }
-  std::uint64_t working() { return threads_world::load<order::relaxed, scope::device>(gate_.line.working); }
+  std::uint64_t working() { return threads_world::load<order::relaxed, scope::device>(gate_.line.awaited.working); }
   /// How many chunks lie there to be claimed again.
   std::uint64_t handed_back() {
     return threads_world::load<order::relaxed, scope::device>(cursor_.words.ring.pushed) -

@@ -19,7 +19,7 @@ struct test_gate {
     line.value = first_value;
   }
   bubble_record& record(std::uint64_t bubble) { return records_[bubble & (records_.size() - 1)]; }
-  gate_ref ref() { return {&line, records_.data(), records_.size() - 1, &tells, &line.working}; }
+  gate_ref ref() { return {&line, records_.data(), records_.size() - 1, &tells, &line.awaited}; }
 
   gate_line line{};
   opening_line tells{};

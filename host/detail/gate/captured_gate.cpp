@@ -41,7 +41,7 @@ captured_gate::captured_gate(executor& executor, captured_sites& sites, std::uin
                             executor.place().processors),
       // release: what the graph's launches did to the gate, to the thread that finds it gone
       not_kept_yet_(this, [gone = graph_gone_](void const*) { gone->store(true, std::memory_order_release); }) {
-  ref_ = {line, ring_.data(), records - 1, nullptr, &line->working};
+  ref_ = {line, ring_.data(), records - 1, nullptr, &line->awaited};
   std::fill_n(words_to_be_, max_sites, site_words{});
   for (std::size_t t = 0; t < types.size(); ++t)
     slots_.push_back({slot_lines_.data() + t, types[t].kernel, types[t].grid});

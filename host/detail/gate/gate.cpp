@@ -31,13 +31,10 @@ gate::gate(executor& executor, std::uint32_t index, std::uint32_t first_value, s
     opening_line_.emplace(executor, 1);
     use({line_.data(), opening_line_->host(), opening_line_->device()});
   } else {
+    awaited_ = device_array<awaited_words>{executor, 1};
     use(*words);
   }
-  if (follows()) {
-    working_ = device_array<std::uint64_t>{executor, 1};
-    ref_.working = working_.data();
-    return;
-  }
+  if (follows()) return;
   seen_.value = first_value;
   executor_.write(ref_.line, &seen_, sizeof seen_);
 }
@@ -45,7 +42,7 @@ gate::gate(executor& executor, std::uint32_t index, std::uint32_t first_value, s
 void gate::use(gate_words const& words) noexcept {
   ref_.line = words.line;
   ref_.opening = words.opening_on_device;
-  if (!follows()) ref_.working = &words.line->working;
+  ref_.awaited = awaited_.data() != nullptr ? awaited_.data() : &words.line->awaited;
   opening_ = words.opening;
   words_ = words.memory;
 }

@@ -282,7 +282,7 @@ class gate final : public bubble_source {
   device_array<gate_line> line_;      // empty: they are not its own
   device_array<bubble_record> ring_;  // (places × records,)
   std::optional<mapped_array<opening_line>> opening_line_;
-  device_array<std::uint64_t> working_;   // where it follows another process's trainer
+  device_array<awaited_words> awaited_;   // where other processes map the line, too
   opening_line* opening_ = nullptr;       // for the host
   attach::shared_bubbles* const shared_;  // null: no other process is told
   std::shared_ptr<void const> words_;     // what keeps the words that are not its own

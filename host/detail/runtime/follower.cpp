@@ -18,30 +18,45 @@ using namespace std::chrono_literals;
 
 }  // namespace
 
-follower::follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log)
-    : path_(attach::socket_path(address, "runtime_options::attach")), who_(std::move(who)), log_(std::move(log)) {
+follower::follower(std::string const& address, executor& machine, attach::attachment::worker who,
+                   std::function<void(std::string)> log)
+    : machine_(machine),
+      path_(attach::socket_path(address, "runtime_options::attach")),
+      who_(std::move(who)),
+      log_(std::move(log)) {
   attach::become_expendable();
+  std::shared_ptr<attach::attachment> trainer;
   for (auto const give_up = std::chrono::steady_clock::now() + attaches_within;;) {
     std::string why_not =
         "no trainer shares its bubbles at " + path_ + ": start it with share=unix:" + path_ + ", as the same user";
     try {
-      trainer_ = attach::attachment::to(path_, who_);
+      trainer = attach::attachment::to(path_, who_);
     } catch (limit_error const& why) {  // which may pass
       why_not = why.what();
     }
-    if (trainer_ != nullptr) break;
+    if (trainer != nullptr) break;
     if (std::chrono::steady_clock::now() >= give_up) throw limit_error{why_not};
     std::this_thread::sleep_for(20ms);
   }
-  if (trainer_->trainer() == ::getpid())
+  if (trainer->trainer() == ::getpid())
     throw usage_error{"this process shares the bubbles at " + path_ + " itself: submit jobs to the runtime that does"};
+  use(std::move(trainer));
   log_("works in the bubbles of process " + std::to_string(trainer_->trainer()) + ", which shares them at " + path_);
 }
 
+void follower::use(std::shared_ptr<attach::attachment> trainer) {
+  memory_handle const& lines = trainer->page().lines;
+  std::shared_ptr<void> opened = lines != memory_handle{} ? machine_.open_exported(lines) : nullptr;
+  machine_.keep_free(trainer->reserve_bytes());
+  trainer_ = std::move(trainer);
+  lines_ = static_cast<gate_line*>(opened.get());
+  words_ = std::make_shared<std::pair<std::shared_ptr<attach::attachment>, std::shared_ptr<void>>>(trainer_, opened);
+}
+
 gate_words follower::words(std::uint32_t gate) const noexcept {
-  // Workers and this host only read there.
+  // Workers and this host only read there. No worker waits for an opening, so the device need not reach its word.
   auto& at = const_cast<attach::shared_gate&>(trainer_->page().gates[gate]);
-  return {&at.line, &at.opening, &at.opening, nullptr, trainer_};
+  return {lines_ != nullptr ? lines_ + gate : &at.line, &at.opening, nullptr, nullptr, words_};
 }
 
 follower::time_point follower::tick(std::vector<std::unique_ptr<gate>>& gates, dispatcher& jobs,
@@ -81,7 +96,7 @@ bool follower::attach_again(std::vector<std::unique_ptr<gate>>& gates, dispatche
   }
   if (next == nullptr) return false;
   has_said_why_not_ = false;
-  trainer_ = std::move(next);
+  use(std::move(next));
   for (std::uint32_t g = 0; g < gates.size(); ++g) gates[g]->follow_another(words(g));
   next_ = {};
   if (asked_ != nullptr) jobs.asked_back().forget(std::exchange(asked_, nullptr));

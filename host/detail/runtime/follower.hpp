@@ -24,7 +24,8 @@ class follower {
   static constexpr std::chrono::seconds attaches_within{5};
 
   /// Attaches. Throws usage_error if the trainer refuses, limit_error if there is none.
-  follower(std::string const& address, attach::attachment::worker who, std::function<void(std::string)> log);
+  follower(std::string const& address, executor& machine, attach::attachment::worker who,
+           std::function<void(std::string)> log);
 
   gate_words words(std::uint32_t gate) const noexcept;
   /// Tells the trainer what was done, after the last tick.
@@ -48,10 +49,15 @@ class follower {
   void pay(dispatcher& jobs, time_point now);
   void report(dispatcher& jobs, time_point now);
 
+  void use(std::shared_ptr<attach::attachment> trainer);
+
+  executor& machine_;
   std::string const path_;
   attach::attachment::worker const who_;
   std::function<void(std::string)> const log_;
   std::shared_ptr<attach::attachment> trainer_;  // the last one, until there is another
+  gate_line* lines_ = nullptr;                   // its gates' (max_gates,); null: they are in the page
+  std::shared_ptr<void const> words_;            // keeps both while a gate uses them
   bool is_lost_ = false;
   bool has_said_why_not_ = false;  // there is no next one
   time_point lost_at_{};

@@ -20,15 +20,17 @@ void runtime_state::meet_other_processes() {
   }
   if (!options_.share.empty())
     sharing_ =
-        std::make_unique<sharing>(options_.share, *executor_,
+        std::make_unique<sharing>(options_.share, *executor_, options_.executor.reserve_bytes,
                                   attach::share_server::calls{.changed = [wakes = wake_] { wakes->notify(); },
                                                               .log = say,
                                                               .state = [this] { return state_for_observers(); }});
   if (!options_.attach.empty())
     follower_ = std::make_unique<follower>(
-        options_.attach,
-        attach::attachment::worker{
-            .name = program_invocation_short_name, .kind = executor_->kind(), .device = executor_->place().pci_bus_id},
+        options_.attach, *executor_,
+        attach::attachment::worker{.name = program_invocation_short_name,
+                                   .kind = executor_->kind(),
+                                   .device = executor_->place().pci_bus_id,
+                                   .together = executor_->runs_processes_together()},
         say);
 }
 

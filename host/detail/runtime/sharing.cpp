@@ -6,27 +6,35 @@
 #include <limits>
 #include <utility>
 
-#include <lull/host/error.hpp>
 
 namespace lull::detail {
 
-namespace {
-
-attach::share_server::machine described(executor const& machine) {
-  if (machine.kind() != executor_kind::threads)
-    throw usage_error{"bubbles of a GPU cannot be shared with other processes yet: leave runtime_options::share empty"};
-  return {.kind = machine.kind(), .device = machine.place().pci_bus_id};
+sharing::words_on_machine sharing::words_on(executor& machine) {
+  auto const bubbles = std::make_shared<attach::shared_bubbles>();
+  attach::shared_page& page = bubbles->page();
+  auto reached = machine.reach(&page, sizeof page);
+  auto lines = machine.export_memory(attach::max_gates * sizeof(gate_line), page.lines);
+  return {bubbles, std::move(reached), std::move(lines)};
 }
 
-}  // namespace
-
-sharing::sharing(std::string const& address, executor const& machine, attach::share_server::calls of_trainer)
-    : bubbles_(std::make_shared<attach::shared_bubbles>()),
-      server_(std::make_unique<attach::share_server>(address, described(machine), bubbles_, std::move(of_trainer))) {}
+sharing::sharing(std::string const& address, executor& machine, std::uint64_t reserve_bytes,
+                 attach::share_server::calls of_trainer)
+    : words_(std::make_shared<words_on_machine const>(words_on(machine))),
+      server_(std::make_unique<attach::share_server>(address,
+                                                     attach::share_server::machine{
+                                                         .kind = machine.kind(),
+                                                         .device = machine.place().pci_bus_id,
+                                                         .together = machine.runs_processes_together(),
+                                                         .reserve_bytes = reserve_bytes},
+                                                     words_->bubbles, std::move(of_trainer))) {}
 
 gate_words sharing::words(std::uint32_t gate) {
-  attach::shared_gate& at = bubbles_->page().gates[gate];
-  return {&at.line, &at.opening, &at.opening, bubbles_.get(), bubbles_};
+  attach::shared_page& page = words_->bubbles->page();
+  attach::shared_gate& at = page.gates[gate];
+  auto const into_page = reinterpret_cast<char*>(&at.opening) - reinterpret_cast<char*>(&page);
+  auto* const opening = reinterpret_cast<opening_line*>(static_cast<char*>(words_->page.get()) + into_page);
+  gate_line* const line = words_->lines != nullptr ? static_cast<gate_line*>(words_->lines.get()) + gate : &at.line;
+  return {line, &at.opening, opening, words_->bubbles.get(), words_};
 }
 
 void sharing::tick(placer& own, bool paused, time_point now) {
@@ -67,7 +75,7 @@ void sharing::end() noexcept {
     } catch (std::exception const&) {  // no memory for them: the report does without
     }
   }
-  bubbles_->give_turn(0);
+  words_->bubbles->give_turn(0);
 }
 
 std::vector<worker_summary> sharing::workers() const {

@@ -25,8 +25,9 @@ class sharing final : public memory_of_others {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// Throws as attach::share_server, and usage_error for a machine whose words cannot be shared.
-  sharing(std::string const& address, executor const& machine, attach::share_server::calls of_trainer);
+  /// `reserve_bytes`: of the device's memory, that workers leave free. Throws as attach::share_server.
+  sharing(std::string const& address, executor& machine, std::uint64_t reserve_bytes,
+          attach::share_server::calls of_trainer);
 
   gate_words words(std::uint32_t gate);
   /// `paused`: by the program, which lets no side work run.
@@ -45,7 +46,15 @@ class sharing final : public memory_of_others {
   void end() noexcept;
 
  private:
-  std::shared_ptr<attach::shared_bubbles> const bubbles_;
+  /// Where streams of this process reach the words; each member needs those before it.
+  struct words_on_machine {
+    std::shared_ptr<attach::shared_bubbles> bubbles;
+    std::shared_ptr<void> page;
+    std::shared_ptr<void> lines;  // (max_gates,) gate_line; null: they are in the page
+  };
+  static words_on_machine words_on(executor& machine);
+
+  std::shared_ptr<words_on_machine const> const words_;
   mutable std::mutex mutex_;                      // guards the next two
   std::unique_ptr<attach::share_server> server_;  // null: it has ended
   std::vector<attach::attached_worker> last_;     // that it had then

@@ -34,7 +34,7 @@ class captured_ring : public testing::Test {
   }
   /// Pretends that replays have opened and closed so many bubbles, and none since the last look.
   void replayed(std::uint64_t bubbles) {
-    gate_line const now{.value = 2, .always_zero = 0, .bubbles = bubbles, .opened_ns = 0, .working = 0};
+    gate_line const now{.value = 2, .padding = 0, .bubbles = bubbles, .opened_ns = 0, .awaited = {}};
     gate_->note(now, false);
     gate_->note(now, false);
   }
@@ -123,7 +123,7 @@ TEST_F(captured_ring, whose_records_were_taken_is_not_cleared) {
 }
 
 TEST_F(captured_ring, is_read_up_to_the_last_bubble_only_when_no_other_has_come_since) {
-  gate_line now{.value = 2, .always_zero = 0, .bubbles = 5, .opened_ns = 0, .working = 0};
+  gate_line now{.value = 2, .padding = 0, .bubbles = 5, .opened_ns = 0, .awaited = {}};
   gate_->note(now, false);
   EXPECT_EQ(gate_->to_read().count(), 4U);
   now.value = 3;  // the last one is open
