@@ -269,8 +269,8 @@ class shared_machine {
  public:
   virtual ~shared_machine() = default;
 
-  /// Returns whether blocks of several processes run there at the same time: on CPU threads, and on a GPU under NVIDIA's
-  /// multi-process service (MPS). Without it they take turns of a millisecond and more.
+  /// Returns whether blocks of several processes run there at the same time: on CPU threads, and on a GPU under
+  /// NVIDIA's multi-process service (MPS). Without it they take turns of a millisecond and more.
   virtual bool runs_processes_together() const = 0;
   /// Lets streams of this process reach host memory that it maps, while what it returns is there: the address for them.
   virtual std::shared_ptr<void> reach(void* host, std::size_t bytes) = 0;

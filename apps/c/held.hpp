@@ -15,6 +15,7 @@
 
 #include <lull/host/lull_threads.h>
 #include <lull/apps/c/boundary.hpp>
+#include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/handle_table.hpp>
 #include <lull/host/cuda_graph/graph_task.hpp>
 #include <lull/host/detail/deadline.hpp>
@@ -41,6 +42,9 @@ struct held_job {
   bool is_task = false;
   bool is_fed = false;             // a graph that is
   std::optional<cut_graph> cut{};  // of a graph
+  /// With a number in it if need be. Another job gets it only when this handle has gone: it must not depend on how soon
+  /// this job ends what a later one is called.
+  std::shared_ptr<checkpoint_name const> saved_as{};
   std::unique_ptr<hosted_job> hosted{};
 };
 

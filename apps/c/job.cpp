@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include <lull/apps/c/checkpoint_name.hpp>
 #include <lull/apps/c/held.hpp>
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/cuda/pool_memory.hpp>
@@ -75,28 +74,28 @@ void make_room(std::vector<lull_job*>& known) {
 
 /// A job's checkpoints, and the name that they have: another's only when no other job can write the file.
 struct named_checkpoints {
-  named_checkpoints(lull_job_options const& asked, std::string const& job, std::chrono::nanoseconds every,
-                    task_request const& request, task_owner& owner, executor& executor)
-      : name(asked.checkpoint, job, asked.name != nullptr ? if_taken::refuse : if_taken::number),
-        saves(name.folder(), every, true, name.name(), request, owner, executor) {}
-
-  checkpoint_name name;
+  std::shared_ptr<checkpoint_name const> name;
   checkpoints saves;
 };
 
 /// Of a task that is prepared. Null: it is not to be saved.
-std::shared_ptr<job_saver> saver_of(held_job const& job, task_request const& request, task_owner& owner,
+std::shared_ptr<job_saver> saver_of(held_job& job, task_request const& request, task_owner& owner,
                                     std::string const& name, lull_job_options const& asked) {
   if (asked.checkpoint == nullptr) return nullptr;
   std::chrono::nanoseconds every = between_saves;
   if (asked.checkpoint_every_ns == -1) every = std::chrono::nanoseconds::max();  // at its end alone
   if (asked.checkpoint_every_ns > 0) every = std::chrono::nanoseconds{asked.checkpoint_every_ns};
-  auto const made = std::make_shared<named_checkpoints>(asked, name, every, request, owner, *job.executor);
+  bool const is_given = asked.name != nullptr;
+  auto const as =
+      std::make_shared<checkpoint_name const>(asked.checkpoint, name, is_given ? if_taken::refuse : if_taken::number);
+  if (!is_given) job.saved_as = as;
+  auto const made = std::make_shared<named_checkpoints>(
+      as, checkpoints{as->folder(), every, true, as->name(), request, owner, *job.executor});
   return {made, &made->saves};
 }
 
 /// What a task is made of: read, checked and on the machine.
-hosted_task prepared(held_job const& job, task_request const& request, lull_job_options const& asked) {
+hosted_task prepared(held_job& job, task_request const& request, lull_job_options const& asked) {
   hosted_task made;
   made.owner = entry_of(request).make(request.values);
   made.owner->check_outputs();

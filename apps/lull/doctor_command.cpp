@@ -101,7 +101,7 @@ finding check_mps() {
   if (pipe.empty()) pipe = "/tmp/nvidia-mps";
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::path{pipe} / "control", ignored))
-    return {"MPS", health::good, "no MPS daemon", ""};
+    return {"MPS", health::good, "no MPS daemon, which side work in a process of its own needs", ""};
   return {"MPS", health::worth_a_look, "an MPS daemon listens in " + pipe,
           "a fault of another MPS client ends this process, too; stop the daemon if you need isolation"};
 }

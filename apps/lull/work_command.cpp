@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks in the bubbles of another process's trainer.
+#include <stdlib.h>
+
 #include <chrono>
 #include <ostream>
 #include <utility>
@@ -22,6 +24,8 @@ namespace lull {
 exit_code work_command(work_settings const& asked, stop_request const& stop, std::ostream& out) {
   if (asked.cpus) use_cpus_only(*asked.cpus);
   if (asked.host_memory) limit_host_memory(*asked.host_memory);
+  // Under MPS the trainer's kernels go before this process's, as those of its own streams do. A user may say otherwise.
+  ::setenv("CUDA_MPS_CLIENT_PRIORITY", "1", 0);  // before CUDA starts, and before there are other threads
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);

@@ -21,7 +21,8 @@ std::string machine_text(std::uint32_t kind, std::string const& device) {
 /// Says of which process MPS is missing, and what starts it.
 std::string why_apart(bool trainer_has_it, bool worker_has_it) {
   std::string const start =
-      ": set CUDA_MPS_PIPE_DIRECTORY=/tmp/mps in the environment of both processes, and start nvidia-cuda-mps-control -d "
+      ": set CUDA_MPS_PIPE_DIRECTORY=/tmp/mps in the environment of both processes, and start nvidia-cuda-mps-control "
+      "-d "
       "there before either";
   if (trainer_has_it) return " works under MPS, and this process does not" + start;
   if (worker_has_it) return " does not work under MPS, as this process does" + start;

@@ -13,7 +13,7 @@ namespace lull::attach {
 /// What a trainer gives to a process that it welcomes.
 struct welcomed {
   connection trainer;
-  std::uint32_t worker = 0;   // its number in announcements; 0: an observer
+  std::uint32_t worker = 0;  // its number in announcements; 0: an observer
   std::uint64_t reserve_bytes = 0;
   process_descriptor page{};  // none for an observer
 };

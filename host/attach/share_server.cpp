@@ -129,6 +129,17 @@ std::vector<attached_worker> share_server::workers() const {
   return found;
 }
 
+void share_server::kill_workers() noexcept {
+  std::lock_guard const lock{mutex_};
+  for (client const& each : clients_) {
+    if (each.is.number != 0) each.at.kill();
+  }
+  try {
+    trainer_.log("a worker has overwritten a gate: all workers are killed, and bubbles are no longer shared");
+  } catch (std::exception const&) {  // no memory for the line
+  }
+}
+
 void share_server::serve() {
   for (bool goes_on = true; goes_on;) {
     try {

@@ -52,8 +52,8 @@ class share_server {
 
   struct machine {
     executor_kind kind = executor_kind::threads;
-    std::string device{};  // where workers must be, too; empty on CPU threads
-    bool together = true;  // shared_machine::runs_processes_together
+    std::string device{};             // where workers must be, too; empty on CPU threads
+    bool together = true;             // shared_machine::runs_processes_together
     std::uint64_t reserve_bytes = 0;  // of the device's memory, that workers leave free
   };
   /// Called on the server's thread.
@@ -83,6 +83,8 @@ class share_server {
   /// A worker that holds less is not asked, and one that keeps less of what it was asked for is not stopped.
   static constexpr std::uint64_t min_bytes = std::uint64_t{2} << 20;
 
+  /// Kills all workers, because one has written where only the trainer may.
+  void kill_workers() noexcept;
   /// Returns the last `max_remembered` that have gone, and then those that are attached.
   std::vector<attached_worker> workers() const;
   static constexpr std::size_t max_remembered = 64;

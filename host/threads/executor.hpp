@@ -77,7 +77,9 @@ class threads_executor : public executor {
                 std::uint64_t id) override;
   std::uint64_t load_mapped(void const* host_word) const noexcept override;
   bool runs_processes_together() const override { return true; }
-  std::shared_ptr<void> reach(void* host, std::size_t) override { return {host, [](void*) {}}; }
+  std::shared_ptr<void> reach(void* host, std::size_t) override {
+    return {host, [](void*) {}};
+  }
   std::shared_ptr<void> export_memory(std::size_t, memory_handle&) override { return nullptr; }
   std::shared_ptr<void> open_exported(memory_handle const&) override { return nullptr; }
   void keep_free(std::size_t) override {}  // each process counts its own memory

@@ -58,7 +58,8 @@ class scenario {
       if (slot.entry << 16 != 0 || slot.entry >> 63 != 0) return "somebody is still inside, or the slot is held";
     }
     for (test_gate const& gate : gates_) {
-      if (gate.line.awaited.working != 0) return "a block came that has not said that it leaves, or the other way round";
+      if (gate.line.awaited.working != 0)
+        return "a block came that has not said that it leaves, or the other way round";
     }
     progress_line const& told = cursor_.progress;
     if (went_back_) return "the host was told of a phase, and then of one before it";

@@ -319,7 +319,11 @@ def attach(address: str, tasks: str | Sequence[str] = (), **options: Any) -> Ses
     """`with lull.attach("unix:/run/lull/rank3", tasks=["compute"]) as side:` does the tasks, and what is submitted to
     `side`, in the bubbles of another process's trainer, which shares them there (`lull.harvest(share=…)`), and on its
     device. No code of these tasks runs in the trainer's process. The trainer's bound on slowdown holds. When the
-    trainer has ended, jobs go on with the next one there. Waits up to five seconds for the first."""
+    trainer has ended, jobs go on with the next one there. Waits up to five seconds for the first.
+
+    On a GPU both processes must work under MPS. Call it before CUDA starts in this process: it sets
+    CUDA_MPS_CLIENT_PRIORITY=1, unless that is set, so that the trainer's kernels go before this process's."""
+    os.environ.setdefault("CUDA_MPS_CLIENT_PRIORITY", "1")
     return Session(_listed(tasks), Options(mode="on", attach=address, **options), bracket_waits=False)
 
 

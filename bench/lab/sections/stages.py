@@ -35,6 +35,13 @@ def stage(build, name):
     return rows
 
 
+@section("attach_mps", "as named", needs=TORCH, seconds=240)
+def attach_mps(build):
+    """What side work in a process of its own costs that stage under MPS, and what it brings, against the same work in
+    the trainer's process. The interval of `slowdown_percent` is that of the mean of scopes."""
+    return outcomes("place", of_lab(build, "attached --scopes 12"), 420)
+
+
 @section("replayed_lengths", "as named", needs=TORCH, seconds=300, each=("compute", *OTHER_TASKS))
 def replayed_lengths(build, task):
     """What side work costs captured iterations whose longest bubble is 20 us to 20 ms, with options as they are. The

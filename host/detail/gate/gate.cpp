@@ -261,6 +261,11 @@ bool gate::passed() const {
   return follows() || executor_.passed(seen_, value_);
 }
 
+bool gate::is_forged() const {
+  std::lock_guard const lock{mutex_};
+  return is_forged_;
+}
+
 void gate::note_lease(std::chrono::nanoseconds lease) noexcept {
   std::lock_guard const lock{mutex_};
   lease_ = lease;

@@ -171,6 +171,8 @@ class gate final : public bubble_source {
   runtime_counts counts() const override;
   /// Returns whether the stream has passed every edge that was enqueued and copied, so that the gate's memory may go.
   bool passed() const;
+  /// Returns whether the line held a value that none of its edges can have written.
+  bool is_forged() const;
   void note_lease(std::chrono::nanoseconds lease) noexcept;
 
  private:
@@ -316,6 +318,7 @@ class gate final : public bubble_source {
   std::uint64_t copied_past_ = 0;
   bool copied_successors_ = false;
   gate_line seen_{};  // its line, as it was copied last
+  bool is_forged_ = false;
 };
 
 }  // namespace lull::detail

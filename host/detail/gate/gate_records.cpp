@@ -103,7 +103,11 @@ void gate::collect(collected_bubbles const& to) {
     to.into.push_back(std::move(one));
   }
   copied_from_ = copied_past_;
-  seen_ = pinned_.data()->line;
+  gate_line const& line = pinned_.data()->line;
+  // an edge is enqueued before its value is counted
+  bool const is_its_own = has_reached(line.value, seen_.value) && has_reached(value_ + 1, line.value);
+  is_forged_ = is_forged_ || (!follows() && !is_its_own);
+  seen_ = line;
 }
 
 /// Returns the length of a bubble that had opened before the host closed it, by the host's clock: no worker may have

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A runtime that shares its bubbles with other processes, or works in those of another.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -25,13 +26,12 @@ void runtime_state::meet_other_processes() {
                                                               .log = say,
                                                               .state = [this] { return state_for_observers(); }});
   if (!options_.attach.empty())
-    follower_ = std::make_unique<follower>(
-        options_.attach, *executor_,
-        attach::attachment::worker{.name = program_invocation_short_name,
-                                   .kind = executor_->kind(),
-                                   .device = executor_->place().pci_bus_id,
-                                   .together = executor_->runs_processes_together()},
-        say);
+    follower_ = std::make_unique<follower>(options_.attach, *executor_,
+                                           attach::attachment::worker{.name = program_invocation_short_name,
+                                                                      .kind = executor_->kind(),
+                                                                      .device = executor_->place().pci_bus_id,
+                                                                      .together = executor_->runs_processes_together()},
+                                           say);
 }
 
 /// Empty while the runtime is being made, and while it ends.
@@ -50,6 +50,8 @@ std::chrono::steady_clock::time_point runtime_state::with_other_processes() {
   auto const now = std::chrono::steady_clock::now();
   placer& places = dispatcher_->places();
   if (sharing_ && mode_ != runtime_mode::on) sharing_->end();  // the gates may stay open: workers must leave
+  if (sharing_ && std::any_of(gates_.begin(), gates_.end(), [](auto const& each) { return each->is_forged(); }))
+    sharing_->end_workers();
   if (sharing_) sharing_->tick(places, pauses_ != 0, now);
   if (auto const others = sharing_ ? sharing_->others() : std::nullopt) {
     steps_.collect(others->kinds, others->may_halve);

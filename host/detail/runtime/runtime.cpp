@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/runtime.hpp>
 
+#include <lull/host/attach/local_socket.hpp>
 #include <lull/host/detail/runtime/runtime_state.hpp>
 
 namespace lull {
 
-runtime::runtime(runtime_options options) : runtime(make_executor(options.executor), options) {}
+namespace {
+
+/// A process of another user must not start CUDA: under MPS it would wait there until the trainer has ended.
+runtime_options const& with_own_trainer(runtime_options const& options) {
+  if (!options.attach.empty()) attach::connect_to(attach::socket_path(options.attach, "runtime_options::attach"));
+  return options;
+}
+
+}  // namespace
+
+runtime::runtime(runtime_options options) : runtime(make_executor(with_own_trainer(options).executor), options) {}
 
 runtime::runtime(std::unique_ptr<executor> executor, runtime_options options)
     : state_(std::make_unique<detail::runtime_state>(std::move(executor), std::move(options))) {}

@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-
 namespace lull::detail {
 
 sharing::words_on_machine sharing::words_on(executor& machine) {
@@ -20,13 +19,13 @@ sharing::words_on_machine sharing::words_on(executor& machine) {
 sharing::sharing(std::string const& address, executor& machine, std::uint64_t reserve_bytes,
                  attach::share_server::calls of_trainer)
     : words_(std::make_shared<words_on_machine const>(words_on(machine))),
-      server_(std::make_unique<attach::share_server>(address,
-                                                     attach::share_server::machine{
-                                                         .kind = machine.kind(),
-                                                         .device = machine.place().pci_bus_id,
-                                                         .together = machine.runs_processes_together(),
-                                                         .reserve_bytes = reserve_bytes},
-                                                     words_->bubbles, std::move(of_trainer))) {}
+      server_(std::make_unique<attach::share_server>(
+          address,
+          attach::share_server::machine{.kind = machine.kind(),
+                                        .device = machine.place().pci_bus_id,
+                                        .together = machine.runs_processes_together(),
+                                        .reserve_bytes = reserve_bytes},
+          words_->bubbles, std::move(of_trainer))) {}
 
 gate_words sharing::words(std::uint32_t gate) {
   attach::shared_page& page = words_->bubbles->page();
@@ -63,6 +62,11 @@ std::uint64_t sharing::take(std::uint64_t bytes, std::chrono::nanoseconds within
 }
 
 std::uint64_t sharing::freed() { return server_ != nullptr ? server_->memory_freed() : 0; }
+
+void sharing::end_workers() noexcept {
+  if (server_ != nullptr) server_->kill_workers();
+  end();
+}
 
 void sharing::end() noexcept {
   std::unique_ptr<attach::share_server> ended;  // destroyed without the lock: its thread may ask for the workers

@@ -42,6 +42,8 @@ class sharing final : public memory_of_others {
   std::vector<worker_summary> workers() const;
   std::uint64_t take(std::uint64_t bytes, std::chrono::nanoseconds within) override;
   std::uint64_t freed() override;
+  /// Kills all workers, because one has overwritten a gate, and shares no more. Call it as `tick`.
+  void end_workers() noexcept;
   /// Workers see from now on that the trainer has ended. Call it from the thread that calls `tick`, or after that.
   void end() noexcept;
 

@@ -84,6 +84,21 @@ class Checkpoints(unittest.TestCase):
             texts = [(self.folder / f"{result}.csv{name}").read_bytes() for result in ("whole", "killed")]
             self.assertEqual(*texts)
 
+    def test_what_a_job_is_saved_as_does_not_depend_on_how_soon_one_before_it_ends(self):
+        stream = lull.ThreadsStream()
+        self.addCleanup(stream.close)
+        saved = self.folder / "saved"
+        with lull.harvest(
+            "compute:items=64,rounds=1", executor="threads", bracket_waits=False, checkpoint=saved
+        ) as side:
+            while side.jobs[0].state != "finished":
+                with lull.bubble("step", stream):
+                    stream.sleep(0.001)
+                stream.synchronize()
+            side.jobs[0].wait()
+            side.submit("compute:items=65,rounds=100000")
+        self.assertEqual([each.name for each in saved.iterdir()], ["compute-2.safetensors"])
+
     def test_the_end_of_the_scope_saves_and_another_takes_up(self):
         stream = lull.ThreadsStream()
         self.addCleanup(stream.close)

@@ -64,7 +64,8 @@ class sharing_trainer {
 
  private:
   static runtime_options with(std::string const& address, runtime_options options, log_lines& log) {
-    options.executor = {.kind = executor_kind::threads, .processors = 2};
+    options.executor = {
+        .kind = executor_kind::threads, .reserve_bytes = options.executor.reserve_bytes, .processors = 2};
     options.share = address;
     options.log = log.function();
     return options;

@@ -92,6 +92,14 @@ class two_gates : public testing::Test {
   std::deque<bubble_report> reports_;
 };
 
+TEST_F(two_gates, wait_for_no_word_that_other_processes_map) {
+  auto const* const page = reinterpret_cast<char const*>(&told_->page());
+  for (gate const* each : {&from_, &to_}) {
+    auto const* const awaited = reinterpret_cast<char const*>(each->ref().awaited);
+    EXPECT_TRUE(awaited < page || awaited >= page + sizeof(attach::shared_page));
+  }
+}
+
 TEST_F(two_gates, a_bubble_is_told_when_its_edge_is_enqueued) {
   halt ahead;
   trainer_.enqueue(ahead.operation());
