@@ -51,7 +51,7 @@ struct introduction {
   greeting from;
   std::uint32_t executor = 0;  // executor_kind, of a worker
   std::uint32_t as = worker;
-  std::uint32_t together = 0;  // shared_machine::runs_processes_together
+  std::uint32_t together = 1;  // shared_machine::runs_processes_together
   short_text<60> name;
   short_text<64> device;  // where it works
 };

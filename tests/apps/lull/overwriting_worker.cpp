@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker of another process that overwrites all of the trainer's memory that it can reach, until the trainer kills it.
-// Argument: the trainer's socket. Exit code 0: nothing stopped it for 20 s.
+// A worker of another process that overwrites all of the trainer's memory that it can reach, until the trainer kills
+// it. Argument: the trainer's socket. Exit code 0: nothing stopped it for 20 s.
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -30,7 +30,8 @@ int main(int, char** arguments) {
     auto const until = std::chrono::steady_clock::now() + 20s;
     for (int byte = 1; std::chrono::steady_clock::now() < until; ++byte) {
       trainer->say(wants, std::chrono::steady_clock::now());
-      if (cudaMemset(lines.get(), byte & 255, exported) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return 3;
+      if (cudaMemset(lines.get(), byte & 255, exported) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess)
+        return 3;
     }
     return 0;
   } catch (std::exception const& problem) {

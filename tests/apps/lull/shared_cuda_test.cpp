@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer and its workers as processes of their own on one GPU, under NVIDIA's multi-process service (MPS), which these
-// tests start and stop themselves.
+// A trainer and its workers as processes of their own on one GPU, under NVIDIA's multi-process service (MPS), which
+// these tests start and stop themselves.
 #include <stdlib.h>
 
 #include <chrono>
@@ -34,7 +34,7 @@ class service {
     runs_ = std::system("timeout 20 nvidia-cuda-mps-control -d > /dev/null 2>&1") == 0;
   }
   ~service() {
-    if (runs_ && std::system("echo quit | timeout 20 nvidia-cuda-mps-control > /dev/null 2>&1") != 0)
+    if (runs_ && std::system("echo quit -t 5 | timeout 20 nvidia-cuda-mps-control > /dev/null 2>&1") != 0)
       std::fputs("the service did not stop\n", stderr);
     ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
     ::unsetenv("CUDA_MPS_LOG_DIRECTORY");
@@ -50,10 +50,10 @@ class service {
 
 class shared_on_cuda : public program {
  protected:
-  static void TearDownTestSuite() { mps_.reset(); }
+  /// Each test has a service of its own: one whose client was killed in mid-kernel refuses others for a while.
   void SetUp() override {
     if (std::string const why = why_no_cuda(0); !why.empty()) GTEST_SKIP() << "NOT RUN: " << why;
-    if (mps_ == nullptr) mps_ = std::make_unique<service>();
+    mps_ = std::make_unique<service>();
     if (!mps_->runs()) GTEST_SKIP() << "NOT RUN: nvidia-cuda-mps-control does not start here";
   }
 
@@ -81,8 +81,13 @@ class shared_on_cuda : public program {
   void expect_alive(pid_t trains) const {
     EXPECT_EQ(::waitpid(trains, nullptr, WNOHANG), 0) << content(file("trainer.log"));
   }
+  /// In order, so that the service has no fault.
+  static void end(pid_t trains) {
+    ::kill(trains, SIGINT);
+    test::status_of(trains, 60s);
+  }
 
-  static inline std::unique_ptr<service> mps_;
+  std::unique_ptr<service> mps_;
 };
 
 TEST_F(shared_on_cuda, a_task_ends_in_the_bubbles_of_another_process_with_the_bytes_of_one_that_ran_alone) {
@@ -91,7 +96,7 @@ TEST_F(shared_on_cuda, a_task_ends_in_the_bubbles_of_another_process_with_the_by
   outcome const found = ask(work(file("shared")) + " --report " + file("r.json"));
   outcome const seen = ask("top --once --json " + address());
   expect_alive(trains);
-  test::kill_child(trains);
+  end(trains);
   EXPECT_EQ(found.code, 0) << found.text << content(file("trainer.log"));
   EXPECT_EQ(content(file("shared")), content(file("alone")));
   json const worker = json::parse(seen.text)[0]["state"]["workers"][0];
@@ -105,7 +110,7 @@ TEST_F(shared_on_cuda, two_workers_take_turns) {
   outcome const found = ask(work(file("another")));
   int const status = test::status_of(other, 60s);
   expect_alive(trains);
-  test::kill_child(trains);
+  end(trains);
   EXPECT_EQ(found.code, 0) << found.text;
   EXPECT_EQ(status, 0);
   EXPECT_EQ(content(file("one")), content(file("another")));
@@ -115,17 +120,16 @@ TEST_F(shared_on_cuda, a_worker_that_is_killed_at_any_instant_leaves_the_trainer
   ASSERT_EQ(ask("run --executor cuda --task " + task(file("alone"))).code, 0);
   pid_t const trains = trainer();
   std::mt19937 random{51};
-  std::vector<std::string> const worker{LULL_PROGRAM, "work",         "--executor",          "cuda",
-                                        "--attach",   address(),      "--task",              task(file("shared")),
-                                        "--resume",   "--checkpoint", file("saved"),         "--checkpoint-every",
-                                        "5ms"};
-  for (int i = 0; i < 10; ++i) {
+  std::vector<std::string> const worker{
+      LULL_PROGRAM,         "work",     "--executor",   "cuda",        "--attach",           address(), "--task",
+      task(file("shared")), "--resume", "--checkpoint", file("saved"), "--checkpoint-every", "5ms"};
+  for (int i = 0; i < 20; ++i) {
     test::program(worker, 400ms + std::chrono::milliseconds{random() % 800});
     expect_alive(trains);
   }
   int const status = test::program(worker, {});
   expect_alive(trains);
-  test::kill_child(trains);
+  end(trains);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(content(file("shared")), content(file("alone")));
 }
@@ -135,7 +139,8 @@ TEST_F(shared_on_cuda, a_worker_whose_trainer_is_killed_ends_with_the_next_one_o
   pid_t const first = trainer();
   std::string const saves = " --resume --checkpoint-every 5ms --checkpoint " + file("saved");
   pid_t const worker = test::forked([&] {
-    outcome const found = ask("work --executor cuda --attach " + address() + " --task mlp:epochs=20000,hidden=64,seed=3" + saves);
+    outcome const found =
+        ask("work --executor cuda --attach " + address() + " --task mlp:epochs=20000,hidden=64,seed=3" + saves);
     std::ofstream{file("said")} << found.text;
     ::_exit(found.code);
   });
@@ -148,11 +153,13 @@ TEST_F(shared_on_cuda, a_worker_whose_trainer_is_killed_ends_with_the_next_one_o
     EXPECT_EQ(WEXITSTATUS(status), 1);
     EXPECT_NE(content(file("said")).find("the trainer"), std::string::npos) << content(file("said"));
   }
-  // Either way a worker of the next trainer goes on.
+  // Either way a worker of the next trainer goes on, at the latest with a fresh service.
+  mps_.reset();
+  mps_ = std::make_unique<service>();
   pid_t const next = trainer();
   outcome const found = ask(work(file("shared")) + " --resume --checkpoint " + file("saved2"));
   expect_alive(next);
-  test::kill_child(next);
+  end(next);
   EXPECT_EQ(found.code, 0) << found.text;
   EXPECT_EQ(content(file("shared")), content(file("alone")));
 }
@@ -166,7 +173,7 @@ TEST_F(shared_on_cuda, a_worker_that_overwrites_all_it_can_reach_is_killed_and_t
   std::this_thread::sleep_for(1s);
   expect_alive(trains);
   EXPECT_EQ(ask(work(file("m"))).code, 1) << "bubbles are no longer shared";
-  test::kill_child(trains);
+  end(trains);
 }
 
 TEST_F(shared_on_cuda, processes_of_which_one_or_both_are_without_the_service_are_refused) {
@@ -184,7 +191,7 @@ TEST_F(shared_on_cuda, processes_of_which_one_or_both_are_without_the_service_ar
       EXPECT_NE(content(file("trainer.log")).find("no worker can attach"), std::string::npos);
     }
     expect_alive(trains);
-    test::kill_child(trains);
+    end(trains);
   }
 }
 

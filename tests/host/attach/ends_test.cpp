@@ -124,7 +124,7 @@ TEST_F(attached_ends, a_trainers_forked_child_that_lives_on_does_not_hide_its_en
   pid_t const trainer = process_of([&] {
     sharing_trainer side{address()};
     await_that([&] { return side.step() == counted::opened; });
-    loader.write(test::forked([] {}));
+    test::forked([&] { loader.write(::getpid()); });  // which has closed its parent's socket
     ::pause();
     return 0;
   });

@@ -14,7 +14,9 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -239,8 +241,12 @@ TEST_F(attached_refused, a_worker_under_which_a_gate_is_overwritten_is_killed) {
   attach::shared_page* const page = mapped_page();
   ASSERT_NE(page, nullptr);
   // As a worker could on a GPU, whose memory it maps for writing.
-  for (attach::shared_gate& each : page->gates)
-    std::atomic_ref<std::uint32_t>{each.line.value}.fetch_add(1'000'000, std::memory_order_relaxed);
+  std::jthread const overwrites{[&](std::stop_token const& stop) {
+    while (!stop.stop_requested()) {
+      std::atomic_ref<std::uint32_t>{page->gates[0].line.value}.fetch_add(1'000'001, std::memory_order_relaxed);
+      std::this_thread::yield();
+    }
+  }};
   int status = 0;
   await_that([&] {
     trainer.step();
@@ -300,9 +306,12 @@ TEST_F(attached_refused, a_worker_leaves_the_trainers_reserve_free) {
   runtime_options options;
   options.executor.reserve_bytes = 12'345;
   sharing_trainer const trainer{address(), options};
-  std::atomic<std::size_t> kept_free{0};
-  runtime const side{std::make_unique<machine_with_turns>(true, &kept_free), attached_options(address())};
-  EXPECT_EQ(kept_free, 12'345U);
+  EXPECT_EQ(test::status_of(process_of([&] {
+              std::atomic<std::size_t> kept_free{0};
+              runtime const side{std::make_unique<machine_with_turns>(true, &kept_free), attached_options(address())};
+              return kept_free == 12'345 ? 0 : 1;
+            })),
+            0);
 }
 
 TEST_F(attached_refused, whatever_a_connection_says_the_trainer_goes_on) {
