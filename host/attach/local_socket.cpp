@@ -112,9 +112,9 @@ connection::connection(process_descriptor socket) : socket_(std::move(socket)) {
       [&] { return static_cast<int>(::syscall(SYS_pidfd_open, other_.process, 0)); });  // Linux 5.3
 }
 
-bool connection::kill() const noexcept {
+bool connection::signal(int number) const noexcept {
   if (!process_ || other_.process == ::getpid()) return false;
-  return ::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0) == 0;  // Linux 5.1
+  return ::syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0) == 0;  // Linux 5.1
 }
 
 bool connection::send_bytes(void const* from, std::size_t bytes, int with) noexcept {

@@ -35,8 +35,8 @@ class connection {
   peer const& other_end() const noexcept { return other_; }
   /// Readable when the other process has ended; negative where that cannot be told.
   int end_of_process() const noexcept { return process_.get(); }
-  /// Kills the other process. Returns false where that is not possible, and for this process.
-  bool kill() const noexcept;
+  /// Sends the other process a signal. Returns false where that is not possible, and for this process.
+  bool signal(int number) const noexcept;
 
   /// Sends a message, with a descriptor if `with` is not negative. Does not wait. Returns false if the other end has
   /// gone or does not read.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -132,7 +133,7 @@ std::vector<attached_worker> share_server::workers() const {
 void share_server::kill_workers() noexcept {
   std::lock_guard const lock{mutex_};
   for (client const& each : clients_) {
-    if (each.is.number != 0) each.at.kill();
+    if (each.is.number != 0) each.at.signal(SIGKILL);
   }
   try {
     trainer_.log("a worker has overwritten a gate: all workers are killed, and bubbles are no longer shared");

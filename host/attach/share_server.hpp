@@ -75,7 +75,8 @@ class share_server {
   /// Returns the worker whose turn it is; nothing if it is none's.
   std::optional<attached_worker> on_turn() const;
   /// Asks workers for device memory that they hold, those of the lowest priority first, each for one part at a time. A
-  /// worker that has not freed its part within half of the time is stopped, so that the other half is there for that.
+  /// worker that has not freed its part within half of the time is asked to end (SIGTERM), and killed after a quarter
+  /// more: then a quarter is left for the driver.
   /// Does not wait. Returns how much of `bytes` is on its way; call it again with what is still missing.
   std::uint64_t take_memory(std::uint64_t bytes, std::chrono::nanoseconds within, time_point now);
   /// Returns what workers say that they have freed since the last call, at most what each was asked for.
@@ -95,7 +96,8 @@ class share_server {
     memory_wanted what{};
     time_point until{};
     bool is_told = false;
-    bool is_stopped = false;  // the worker, which had not paid
+    bool is_asked_to_end = false;  // the worker, which had not paid …
+    bool is_stopped = false;       // … and has not ended
   };
   struct client {
     connection at;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory that the trainer needs and its workers hold.
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,10 @@ bool share_server::settle_debt(client& of, time_point now) {
   std::lock_guard const lock{mutex_};
   if (!of.owes || of.owes->is_stopped) return false;
   debt& owes = *of.owes;
+  if (owes.is_asked_to_end) {
+    if (now >= owes.until) stop(of, now);
+    return false;
+  }
   bool const reads = std::exchange(owes.is_told, true) || of.at.send(owes.what);
   report const& said = of.is.last;
   if (said.answers != owes.what.number) {
@@ -66,12 +71,19 @@ bool share_server::settle_debt(client& of, time_point now) {
   return true;
 }
 
-/// Call it with the lock.
+/// Asks the worker to end, and the second time kills it: on a GPU a kill may cost the trainer more. Call it with the
+/// lock.
 void share_server::stop(client& whom, time_point now) {
-  whom.owes->is_stopped = true;
-  bool const dies = whom.at.kill();
+  debt& owes = *whom.owes;
+  if (!std::exchange(owes.is_asked_to_end, true) && whom.at.signal(SIGTERM)) {
+    owes.until = now + std::chrono::nanoseconds{static_cast<std::int64_t>(owes.what.within_ns / 2)};
+    say("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") is asked to end", now);
+    return;
+  }
+  owes.is_stopped = true;
+  bool const dies = whom.at.signal(SIGKILL);
   say("worker " + whom.is.name + " (process " + std::to_string(whom.is.process) + ") has not freed " +
-          std::to_string(whom.owes->what.bytes) + " bytes that training needs: " +
+          std::to_string(owes.what.bytes) + " bytes that training needs: " +
           (dies ? "it is stopped" : "it cannot be stopped from here, and is no longer attached"),
       now);
   if (dies) return;  // its end is seen

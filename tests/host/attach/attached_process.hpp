@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -135,6 +136,13 @@ class attached : public testing::Test {
     });
     if (!ended) kill_child(child);
     return ended && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  static bool has_said(sharing_trainer& trainer, std::string const& words) {
+    return within_time([&] {
+      auto const lines = trainer.log().now();
+      return std::any_of(lines.begin(), lines.end(),
+                         [&](std::string const& each) { return each.find(words) != std::string::npos; });
+    });
   }
 
   test_folder folder_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory that the trainer needs and workers of other processes hold.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -124,10 +126,31 @@ TEST_F(memory_of_workers, that_cannot_go_goes_with_its_process) {
   train_until_held(trainer, held);
   EXPECT_EQ(trainer.side().memory().give_back(held, 10s), held);
   int const status = test::status_of(child);
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
-  EXPECT_TRUE(is_logged(trainer, "it is stopped"));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  EXPECT_TRUE(is_logged(trainer, "is asked to end"));
   trainer.step();
   EXPECT_TRUE(trainer.is_exact());
+}
+
+std::atomic<bool> is_asked_to_end{false};
+
+TEST_F(memory_of_workers, goes_with_a_process_that_ends_in_order) {
+  pid_t const child = process_of([&] {
+    std::signal(SIGTERM, [](int) { is_asked_to_end = true; });
+    {
+      runtime_options options = attached_options(address());
+      options.saved_bytes = 0;
+      runtime side{options};
+      large_job mine{side};
+      await_that([] { return is_asked_to_end.load(); });
+    }
+    return 7;
+  });
+  sharing_trainer trainer{address()};
+  train_until_held(trainer, held);
+  EXPECT_EQ(trainer.side().memory().give_back(held, 60s), held);
+  int const status = test::status_of(child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 7);
 }
 
 TEST_F(memory_of_workers, of_a_stopped_process_is_there_in_time) {
@@ -200,9 +223,9 @@ TEST_F(memory_of_workers, that_was_never_there_is_not_waited_for) {
   });
   sharing_trainer trainer{address()};
   await_that([&] { return held_by_workers(trainer) != 0; });
-  EXPECT_EQ(trainer.side().memory().give_back(held, 500ms), held) << "what the killed process held is free";
+  EXPECT_EQ(trainer.side().memory().give_back(held, 500ms), held) << "what the process held is free";
   int const status = test::status_of(child);
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
 }
 
 TEST_F(memory_of_workers, is_counted_once_however_much_they_claim) {
