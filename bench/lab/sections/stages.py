@@ -42,6 +42,14 @@ def attach_mps(build):
     return outcomes("place", of_lab(build, "attached --scopes 12"), 420)
 
 
+@section("worker_ends", "as named", seconds=260)
+def worker_ends(build):
+    """Whether a trainer under MPS outlives workers that end in order, that are killed, and that are stopped before. An
+    outcome: it tells how many ends there were until it did not."""
+    rows = outcomes("way", of_lab(build, "worker_ends"), 300)
+    return [{"task": row["first"].pop("task", None), **row} for row in rows]
+
+
 @section("replayed_lengths", "as named", needs=TORCH, seconds=300, each=("compute", *OTHER_TASKS))
 def replayed_lengths(build, task):
     """What side work costs captured iterations whose longest bubble is 20 us to 20 ms, with options as they are. The
