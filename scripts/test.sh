@@ -26,6 +26,7 @@ scripts/setup.sh
 jobs=$(nproc)
 tests_at_once=$((2 * jobs)) # tests wait more than they compute, and one that depends on time runs alone
 passed=0 failed=0 skipped=0
+failures_by_part=() # once more at the end: a long log may be cut in the middle
 benches=() # what is said of them to CMake; without a word, as the preset says
 
 # ThreadSanitizer needs its addresses where it expects them, which some kernels' address randomisation spoils.
@@ -46,6 +47,7 @@ cannot() {
   tail -n 60 "$2"
   echo "== FAILED to $1"
   failed=$((failed + 1))
+  failures_by_part+=("$1")
 }
 
 # configuration PRESET COMPILER [CTEST_OPTION…]: configures, builds and tests it, and adds to the sums. What is done is in
@@ -80,6 +82,7 @@ configuration() {
     tail -n 60 "$log"
     tests=$((tests + 1)) failures=1 # ctest misses something: an executable that is not there, or any test at all
   fi
+  ((failures == 0)) || failures_by_part+=("$preset: ${names:-see $log}")
   passed=$((passed + tests - failures - absent)) failed=$((failed + failures)) skipped=$((skipped + absent))
   echo "== $preset: $((tests - failures - absent)) passed, $failures failed${names:+ ($names)}, $absent not run; configured in $((configured - part_started)) s," \
     "built in $((built - configured)) s, tested in $((SECONDS - built)) s"
@@ -97,6 +100,7 @@ clang_warnings() {
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
+    failures_by_part+=("clang: see $log")
   fi
   echo "== clang: done after $((SECONDS - part_started)) s"
 }
@@ -107,6 +111,7 @@ formatting() {
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
+    failures_by_part+=(format)
   fi
   echo "== format: done after $((SECONDS - part_started)) s"
 }
@@ -130,5 +135,6 @@ else
 fi
 
 echo
+((${#failures_by_part[@]} == 0)) || printf 'failed in %s\n' "${failures_by_part[@]}"
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0 && passed > 0))
