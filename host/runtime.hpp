@@ -97,14 +97,15 @@ struct runtime_options {
   /// "unix:PATH": workers of other processes of the same user may work in this trainer's bubbles (`attach`). PATH is a
   /// socket that this runtime makes, in a folder that no other user may write to. They get a bubble where no job of
   /// this runtime has as high a priority as theirs, and `max_slowdown`, or the cap, holds for them as for its own jobs.
-  /// The trainer waits for nothing of theirs, and kills one that does not free memory that it needs (`give_back`). Only
-  /// with mode `on`, and on the threads executor. Empty: none may.
+  /// The trainer waits for nothing of theirs, and ends one that does not free memory that it needs (`give_back`). On a
+  /// GPU both must be clients of MPS. Only with mode `on`. Empty: none may.
   std::string share = {};
   /// "unix:PATH": this runtime works in the bubbles of another process's trainer, which shares them there; its own
   /// program opens none. The bound on slowdown is the trainer's. When the trainer has ended, jobs go on with the next
   /// one there. Making the runtime waits up to five seconds for the first. The process becomes the first that the
-  /// system ends when memory runs out, and this thread and those it starts leave the CPU to others (nice 10). Empty:
-  /// the bubbles are this program's.
+  /// system ends when memory runs out, and this thread and those it starts leave the CPU to others (nice 10). On a GPU
+  /// set CUDA_MPS_CLIENT_PRIORITY=1 before CUDA starts, so that the trainer's kernels go first. Empty: the bubbles are
+  /// this program's.
   std::string attach = {};
   /// Types that are loaded at start. A type that is first seen at `submit` is loaded there, which may wait for the
   /// device.
