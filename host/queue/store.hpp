@@ -84,6 +84,8 @@ class job_store {
   virtual std::vector<job_entry> list() = 0;
   virtual job_entry entry(std::string const& id) = 0;
   virtual job_document document(std::string const& id) = 0;
+  /// Returns the user who submitted a job, where the store tells users apart, whatever the document says.
+  virtual std::optional<std::string> owner(std::string const& /*id*/) { return std::nullopt; }
   /// Makes `to`, which `from` becomes, if the job still is as in `from`. Returns it as it is now, with its version and
   /// token; nothing if somebody else was faster. `what` tells why.
   virtual std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) = 0;
@@ -99,6 +101,9 @@ class job_store {
 
   /// Returns the folder in which attempts of a job keep checkpoints and logs. It is made if it is missing.
   virtual std::filesystem::path folder(std::string const& id) = 0;
+
+  /// Returns what is wrong with the store as it is set up, in words.
+  virtual std::vector<std::string> problems() { return {}; }
 };
 
 }  // namespace lull::queue

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/queue/spool.hpp>
 #include <lull/host/queue/store.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -22,7 +24,14 @@ struct store_kind {
   std::string name;
   std::function<void(std::string const& folder)> make;
   std::function<std::unique_ptr<job_store>(std::string const& folder)> open;
+  /// Waits until a server has ended what processes that were killed had asked for, and one process has it open.
+  std::function<void()> settle = [] {};
 };
+
+inline store_kind spool_kind(std::chrono::nanoseconds lease = spool::default_lease) {
+  return {"spool", [lease](std::string const& folder) { spool::make(folder, lease); },
+          [](std::string const& folder) { return std::make_unique<spool>(folder); }};
+}
 
 /// What any store must do: tests of each kind.
 class job_stores : public testing::TestWithParam<store_kind> {

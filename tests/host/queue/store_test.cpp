@@ -187,6 +187,7 @@ TEST_P(job_stores, keep_every_job_whole_whenever_a_process_dies) {
     });
     std::this_thread::sleep_for(std::chrono::microseconds{random() % 20'000});
     test::kill_child(dies);
+    GetParam().settle();
     auto const all = listed();
     EXPECT_GE(all.size(), jobs);
     for (auto const& [id, each] : all) {
@@ -196,10 +197,7 @@ TEST_P(job_stores, keep_every_job_whole_whenever_a_process_dies) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(of_files, job_stores,
-                         testing::Values(store_kind{
-                             "spool", [](std::string const& folder) { spool::make(folder); },
-                             [](std::string const& folder) { return std::make_unique<spool>(folder); }}),
+INSTANTIATE_TEST_SUITE_P(of_files, job_stores, testing::Values(spool_kind()),
                          [](auto const& of) { return of.param.name; });
 
 class spools : public testing::Test {
