@@ -19,7 +19,8 @@ constexpr char const* action_helps[] = {"end jobs for good", "keep jobs from run
 
 CLI::App& add(CLI::App& app, char const* name, char const* help, queue_settings& into) {
   CLI::App& made = *app.add_subcommand(name, help);
-  made.add_option("--queue", into.queue, "where jobs wait [LULL_QUEUE in the environment]")->type_name("spool:PATH");
+  made.add_option("--queue", into.queue, "where jobs wait [LULL_QUEUE in the environment]")
+      ->type_name("spool:PATH|postgresql://…");
   return made;
 }
 
@@ -30,12 +31,16 @@ void add_json(CLI::App& command, queue_settings& into) {
 }  // namespace
 
 queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
-  CLI::App& queues = *app.add_subcommand("queue", "make a queue in which jobs wait for agents");
+  CLI::App& queues = *app.add_subcommand("queue", "make or check a queue in which jobs wait for agents");
   queues.require_subcommand(1);
-  CLI::App& inits = add(queues, "init", "make it; one that is there stays", init_);
+  CLI::App& inits = add(queues, "init", "make it, or bring it up to date; what is there stays", init_);
   inits.add_option("--lease", init_.lease, "an agent that is not heard of for this long loses its jobs")
       ->capture_default_str()
       ->type_name("TIME");
+  inits
+      .add_option("--folder", init_.folder, "of checkpoints and logs, for postgresql: each agent sees it at this path")
+      ->type_name("PATH");
+  add(queues, "check", "say whether it can be used, and what is wrong", check_);
 
   CLI::App& submits = add(app, "submit", "put jobs into a queue, and print their ids", submit_);
   submits.add_option("JOB", submit_.files, "JSON files of schema lull.job/1");
@@ -89,7 +94,10 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
 }
 
 std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, std::ostream& out) const {
-  if (app_.got_subcommand("queue")) return queue_init_command(init_, out);
+  if (app_.got_subcommand("queue")) {
+    bool const is_check = app_.get_subcommand("queue")->got_subcommand("check");
+    return is_check ? queue_check_command(check_, out) : queue_init_command(init_, out);
+  }
   if (app_.got_subcommand("submit")) return submit_command(submit_, stop, out);
   if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);
   if (app_.got_subcommand("show")) return show_command(show_, out);

@@ -22,6 +22,7 @@ struct queue_command_line {
  private:
   CLI::App& app_;
   init_settings init_;
+  queue_settings check_;
   submit_settings submit_;
   jobs_settings jobs_;
   job_settings show_;

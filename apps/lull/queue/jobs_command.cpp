@@ -52,7 +52,7 @@ json described(queue::job_store& store, queue::job_entry const& entry, entries c
   queue::job_document job;
   std::string reason;
   try {
-    job = store.document(entry.id);
+    job = owned_document(store, entry.id);
     reason = reason_of(store, entry, job, all);
   } catch (error const& wrong) {  // of this job alone
     reason = wrong.what();
@@ -113,7 +113,7 @@ exit_code show_command(job_settings const& asked, std::ostream& out) {
   json shown = json::array();
   for (std::string const& id : asked.ids) {
     json job = described(*store, store->entry(id), all);
-    if (!job["name"].get<std::string>().empty()) job["document"] = json::parse(to_json(store->document(id)));
+    if (!job["name"].get<std::string>().empty()) job["document"] = json::parse(to_json(owned_document(*store, id)));
     job["history"] = json::array();
     for (queue::job_event const& each : store->events(id))
       job["history"].push_back({{"time", queue::format_time(each.time_s)},

@@ -2,26 +2,29 @@
 #include <lull/apps/lull/queue/open_queue.hpp>
 
 #include <cstdlib>
-#include <filesystem>
-#include <string_view>
+#include <utility>
 
 #include <lull/host/error.hpp>
-#include <lull/host/queue/spool.hpp>
+#include <lull/host/queue/open_store.hpp>
 
 namespace lull {
 
-std::string spool_path(std::string const& asked) {
-  constexpr std::string_view scheme = "spool:";
+std::string queue_address(std::string const& asked) {
   char const* const from_environment = std::getenv("LULL_QUEUE");
-  std::string const address = asked.empty() && from_environment != nullptr ? from_environment : asked;
-  if (address.empty()) throw usage_error{"which queue? Give --queue spool:PATH, or set LULL_QUEUE"};
-  if (!address.starts_with(scheme) || address.size() == scheme.size())
-    throw usage_error{"--queue " + address + ": it must be spool:PATH, a folder of this user's alone"};
-  return std::filesystem::absolute(address.substr(scheme.size())).lexically_normal();
+  std::string address = asked.empty() && from_environment != nullptr ? from_environment : asked;
+  if (address.empty())
+    throw usage_error{"which queue? Give --queue spool:PATH or postgresql://USER@HOST/DATABASE, or set LULL_QUEUE"};
+  return address;
 }
 
 std::unique_ptr<queue::job_store> open_queue(std::string const& asked) {
-  return std::make_unique<queue::spool>(spool_path(asked));
+  return queue::open_store(queue_address(asked));
+}
+
+queue::job_document owned_document(queue::job_store& store, std::string const& id) {
+  queue::job_document found = store.document(id);
+  if (auto owner = store.owner(id)) found.user = std::move(*owner);
+  return found;
 }
 
 }  // namespace lull

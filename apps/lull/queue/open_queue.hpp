@@ -10,7 +10,9 @@ namespace lull {
 
 /// Opens the queue that --queue names, or LULL_QUEUE in the environment where it is empty. Throws usage_error.
 std::unique_ptr<queue::job_store> open_queue(std::string const& asked);
-/// Returns the folder of "spool:PATH". Throws usage_error for another address.
-std::string spool_path(std::string const& asked);
+/// Returns the address of that queue. Throws usage_error if neither says one.
+std::string queue_address(std::string const& asked);
+/// Reads a job's document; its user is the owner, where the store knows one.
+queue::job_document owned_document(queue::job_store& store, std::string const& id);
 
 }  // namespace lull

@@ -13,12 +13,13 @@ namespace lull {
 
 /// Which queue: where jobs wait.
 struct queue_settings {
-  std::string queue;  // such as spool:/path
+  std::string queue;  // such as spool:/path or postgresql://alice@server/lull
   bool json = false;
 };
 
 struct init_settings : queue_settings {
   std::string lease = "30s";
+  std::string folder;  // of checkpoints and logs; empty: the queue is a folder, or has one
 };
 
 struct submit_settings : queue_settings {
@@ -62,6 +63,7 @@ struct agent_settings : queue_settings {
 enum class job_action { cancel, hold, release, retry };
 
 exit_code queue_init_command(init_settings const& asked, std::ostream& out);
+exit_code queue_check_command(queue_settings const& asked, std::ostream& out);
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a queue, and puts jobs into it.
+// Puts jobs into a queue.
 #include <chrono>
 #include <filesystem>
 #include <ostream>
@@ -21,7 +21,6 @@
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/queue/job_document.hpp>
-#include <lull/host/queue/spool.hpp>
 #include <lull/host/queue/watched_folder.hpp>
 #include <lull/host/task/task_request.hpp>
 
@@ -123,14 +122,6 @@ exit_code watch(submit_settings const& asked, std::vector<queue::job_document> c
 }
 
 }  // namespace
-
-exit_code queue_init_command(init_settings const& asked, std::ostream& out) {
-  std::string const path = spool_path(asked.queue);
-  queue::spool::make(path, parse_duration(asked.lease));
-  std::string const lease = format_duration(queue::spool{path}.lease());
-  out << "spool:" << path << " is ready; an agent that is not heard of for " << lease << " loses its jobs\n";
-  return exit_code::done;
-}
 
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out) {
   std::vector<queue::job_document> const jobs = jobs_of(asked);
