@@ -10,13 +10,14 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <lull/host/error.hpp>
 #include <lull/host/queue/agent.hpp>
-#include <lull/host/queue/spool.hpp>
+#include <lull/tests/host/queue/store_contract.hpp>
 #include <lull/tests/support/test_folder.hpp>
 #include <lull/tests/support/within_time.hpp>
 
@@ -29,14 +30,15 @@ inline std::string content(std::filesystem::path const& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-/// Agents that run small scripts, with a spool of their own.
+/// Agents that run small scripts, with a store of their own.
 class agents : public testing::Test {
  protected:
-  agents() {
-    spool::make(at_, lease);
-    store_ = std::make_unique<spool>(at_);
+  static constexpr std::chrono::milliseconds lease = 1s;
+
+  explicit agents(store_kind kind = spool_kind(lease)) : kind_(std::move(kind)) {
+    kind_.make(at_);
+    store_ = kind_.open(at_);
   }
-  static constexpr std::chrono::nanoseconds lease = 1s;
 
   /// A job whose shell script has its result in $1, its checkpoint's folder in $2 and its attempt's number in $3.
   job_document scripted(std::string const& script, std::string const& result = "") const {
@@ -64,8 +66,8 @@ class agents : public testing::Test {
   pid_t agent_process(bool ends = true) {
     pid_t const child = ::fork();
     if (child != 0) return child;
-    spool own{at_};
-    auto const works = make_agent(own);
+    auto const own = kind_.open(at_);
+    auto const works = make_agent(*own);
     while (!ends || !works->is_idle()) {
       works->tick(std::chrono::steady_clock::now());
       std::this_thread::sleep_for(2ms);
@@ -100,8 +102,9 @@ class agents : public testing::Test {
   }
 
   test::test_folder folder_;
-  std::string const at_ = folder_.at("spool");
-  std::unique_ptr<spool> store_;
+  std::string const at_ = folder_.at("store");
+  store_kind const kind_;
+  std::unique_ptr<job_store> store_;
 };
 
 }  // namespace lull::queue
