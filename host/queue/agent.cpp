@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -57,6 +58,7 @@ void agent::beat(time_point now) {
   if (now < next_beat_) return;
   ++record_.beats;
   store_.beat(record_);
+  last_beat_ = now;
   next_beat_ = now + store_.lease() / 4;
 }
 
@@ -70,13 +72,18 @@ agent::time_point agent::tick(time_point now) {
   } catch (std::exception const& problem) {
     if (!std::exchange(is_in_trouble_, true))
       log_(std::string{"the queue cannot be used now, and is tried again: "} + problem.what());
-    return now + usual();
+    return now + about(usual());
   }
 }
 
-/// What needs no store.
+/// What needs no store. Where it is gone for a lease, other agents may have the jobs next: so those that run are saved.
 void agent::watch_programs(time_point now) {
+  bool const has_lost_lease = is_in_trouble_ && now - last_beat_ >= store_.lease();
   for (running_job& job : running_) {
+    if (has_lost_lease && !job.kill_at) {
+      job.is_given_back = true;
+      ask_to_end(job, now);
+    }
     if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
       job.is_late = true;
       ask_to_end(job, now);
@@ -92,6 +99,12 @@ bool agent::has_stopped(time_point now) const {
 std::chrono::nanoseconds agent::usual() const {
   return asked_.list_every.count() != 0 ? asked_.list_every
                                         : std::min<std::chrono::nanoseconds>(store_.lease() / 30, 1s);
+}
+
+/// Agents that a server had wait at the same time come back at different times.
+std::chrono::nanoseconds agent::about(std::chrono::nanoseconds time) {
+  std::uniform_int_distribution<std::int64_t> any{time.count() * 3 / 4, time.count() * 5 / 4};
+  return std::chrono::nanoseconds{any(random_)};
 }
 
 agent::time_point agent::round(time_point now) {
@@ -133,7 +146,7 @@ void agent::look_at_all(time_point now) {
   for (job_entry& each : store_.list()) known_.emplace(each.id, std::move(each));
   // Of a long queue agents keep what they know for longer: listing takes all of them together about a core at most.
   auto const took = std::chrono::steady_clock::now() - begin;
-  next_listing_ = now + std::max<std::chrono::nanoseconds>(usual(), took * (20 + agents_));
+  next_listing_ = now + about(std::max<std::chrono::nanoseconds>(usual(), took * (20 + agents_)));
   std::erase_if(documents_, [&](auto const& each) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !waits(is->second.state);
@@ -204,6 +217,8 @@ void agent::conclude(running_job& job, program_end const& how) {
     change(job.entry, entry_state::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
   } else if (stopped_) {
     change(job.entry, entry_state::saved, "its agent was stopped");
+  } else if (job.is_given_back) {
+    change(job.entry, entry_state::saved, "its agent could not reach the queue for its lease");
   } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
     change(job.entry, entry_state::refused, line.empty() ? reason : line);
   } else if (how.signal != 0) {

@@ -76,10 +76,12 @@ class agent {
     std::optional<time_point> kill_at{};  // it was asked to end
     bool is_taken = false;                // somebody else has changed it
     bool is_late = false;
+    bool is_given_back = false;  // its agent could not beat for its lease
   };
 
   time_point round(time_point now);
   std::chrono::nanoseconds usual() const;
+  std::chrono::nanoseconds about(std::chrono::nanoseconds time);
   void beat(time_point now);
   void watch_programs(time_point now);
   void look_at_agents(time_point now);
@@ -106,6 +108,7 @@ class agent {
   agent_record record_;
   lease_watch watch_;
   time_point next_beat_{};
+  time_point last_beat_{};  // that the store took
   std::optional<time_point> stopped_{};
   bool is_in_trouble_ = false;  // with the store
   int quiet_listings_ = 0;

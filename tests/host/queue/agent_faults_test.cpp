@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -96,6 +97,8 @@ class faulty_store final : public job_store {
     return faulty([&] { return of_.folder(id); });
   }
   int faults() const { return faults_; }
+  /// From now on every call fails, or none does.
+  void fail(bool always) { fails_ = always; }
 
  private:
   template <class Call>
@@ -106,15 +109,38 @@ class faulty_store final : public job_store {
     return found;
   }
   void maybe_fail() {
-    if (random_() % 8 != 0) return;
+    if (fails_ ? !*fails_ : random_() % 8 != 0) return;
     ++faults_;
     throw device_error{5, "a fault", "test", "faulty_store"};
   }
 
   job_store& of_;
   std::mt19937 random_{20'261'130};
+  std::optional<bool> fails_{};  // none: now and then
   int faults_ = 0;
 };
+
+TEST_F(agents, whose_store_is_gone_for_their_lease_save_their_jobs_and_go_on_later) {
+  std::string const begun = folder_.at("begun");
+  std::string const saved = folder_.at("saved");
+  std::string const id =
+      submit(scripted("if test -e \"$2/half\"; then cat \"$2/half\" > \"$1\"; exit; fi;"
+                      "trap 'echo half > \"$2/half\"; touch " +
+                          saved + "; exit 130' INT; touch " + begun + "; while :; do sleep 0.01; done",
+                      "out"));
+  faulty_store gone{*store_};
+  gone.fail(false);
+  auto const works = make_agent(gone);
+  work_until(*works, [&] { return state_of(id) == entry_state::running && std::filesystem::exists(begun); });
+  gone.fail(true);
+  work_until(*works, [&] { return std::filesystem::exists(saved); });
+  EXPECT_EQ(state_of(id), entry_state::running) << "the store has not heard of it";
+  gone.fail(false);
+  work_until(*works, [&] { return store_->entry(id).in_place; });
+  EXPECT_EQ(content(folder_.at("out")), "half\n");
+  EXPECT_EQ(store_->entry(id).failures + store_->entry(id).deaths, 0U);
+  EXPECT_EQ(reason_of(id), "its agent could not reach the queue for its lease");
+}
 
 TEST_F(agents, of_a_store_that_fails_now_and_then_do_each_job_and_show_each_result_once) {
   constexpr int jobs = 30;
