@@ -4,6 +4,7 @@
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -15,7 +16,6 @@
 #include <lull/host/queue/job_id.hpp>
 #include <lull/tests/host/queue/agents.hpp>
 #include <lull/tests/host/queue/postgres_stores.hpp>
-#include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/forked.hpp>
 
 namespace lull::queue {
@@ -23,16 +23,22 @@ namespace {
 
 constexpr std::chrono::minutes very_long{3};
 
-class postgres_crashes : public postgres_stores {
- protected:
-  /// Processes, which note in a file each what was acknowledged to them.
+/// Processes, which note in a file each what was acknowledged to them.
+class noting_processes {
+ public:
+  ~noting_processes() { end(); }
+  noting_processes() = default;
+  noting_processes(noting_processes const&) = delete;
+  noting_processes& operator=(noting_processes const&) = delete;
+
   template <class Work>
   void begin(std::string const& file, Work work) {
     processes_.push_back(test::forked([&] {
-      std::ofstream notes{folder_.at(file), std::ios::app};
-      auto const own = open();
+      std::ofstream notes{file, std::ios::app};
+      std::optional<postgres_store> own;
       for (;;) {
         try {
+          if (!own) own.emplace(own_server().address());
           work(*own, [&](std::string const& id) { notes << id << std::endl; });
         } catch (device_error const&) {  // the server is gone
         }
@@ -44,24 +50,29 @@ class postgres_crashes : public postgres_stores {
     for (pid_t const each : processes_) test::kill_child(each);
     processes_.clear();
   }
-  void TearDown() override { end(); }
 
+ private:
+  std::vector<pid_t> processes_;
+};
+
+class postgres_crashes : public postgres_stores {
+ protected:
   std::vector<std::string> noted(std::string const& file) const {
     std::vector<std::string> ids;
     std::ifstream in{folder_.at(file)};
     for (std::string id; std::getline(in, id);) ids.push_back(id);
     return ids;
   }
-
-  std::vector<pid_t> processes_;
 };
 
 TEST_F(postgres_crashes, of_the_server_lose_no_job_that_was_acknowledged_and_give_none_to_two) {
-  constexpr int clients = 3;
-  constexpr int agents = 2;
+  constexpr int submitting = 3;
+  constexpr int claiming = 2;
+  own_server().run("ALTER DATABASE lull SET synchronous_commit = off");  // as an operator may
+  noting_processes clients, claimers;
   auto const file = [](char const* kind, int i) { return kind + std::to_string(i); };
-  for (int i = 0; i < clients; ++i)
-    begin(file("submits-", i), [i, number = 0](job_store& own, auto note) mutable {
+  for (int i = 0; i < submitting; ++i)
+    clients.begin(folder_.at(file("submits-", i)), [i, number = 0](job_store& own, auto note) mutable {
       std::vector<job_document> two;
       for (char const part : {'a', 'b'})
         two.push_back(job_named(std::to_string(i) + "-" + std::to_string(number) + part));
@@ -69,9 +80,9 @@ TEST_F(postgres_crashes, of_the_server_lose_no_job_that_was_acknowledged_and_giv
       for (std::string const& id : own.submit(two)) note(id);
     });
   std::map<std::string, std::string> agent_of;
-  for (int i = 0; i < agents; ++i) {
+  for (int i = 0; i < claiming; ++i) {
     std::string const token = agent_of[file("claims-", i)] = make_token();
-    begin(file("claims-", i), [token](job_store& own, auto note) {
+    claimers.begin(folder_.at(file("claims-", i)), [token](job_store& own, auto note) {
       for (job_entry const& each : own.list()) {
         if (each.state != entry_state::queued) continue;
         job_entry next = each;
@@ -82,28 +93,43 @@ TEST_F(postgres_crashes, of_the_server_lose_no_job_that_was_acknowledged_and_giv
     });
   }
   for (int kills = 0; kills < 3; ++kills) {
-    for (int i = 0; i < clients; ++i) {
+    for (int i = 0; i < submitting; ++i) {
       std::string const name = file("submits-", i);
       await_that([&, before = noted(name).size()] { return noted(name).size() >= before + 10; }, very_long);
     }
     own_server().kill();
     own_server().start();
   }
-  for (auto const& [name, token] : agent_of) await_that([&] { return !noted(name).empty(); }, very_long);
-  end();
+  // Nothing else makes the server write now: a claim alone must have been on its disk.
+  clients.end();
+  auto const store = open();
+  auto const claims = [&] {
+    std::size_t count = 0;
+    for (auto const& [name, token] : agent_of) count += noted(name).size();
+    return count;
+  };
+  std::size_t const before = claims();
+  store->submit(std::vector(3'000, job_named("x")));
+  await_that([&] { return claims() >= before + 20; }, very_long);
+  own_server().kill();
+  own_server().start();
+  claimers.end();
+  own_server().await_sessions(1);  // what they had asked for is done
 
   std::map<std::string, job_entry> all;
   std::set<std::string> names;
-  auto const store = open();
   for (job_entry const& each : store->list()) {
     EXPECT_TRUE(all.emplace(each.id, each).second);
-    EXPECT_TRUE(names.insert(store->document(each.id).name).second) << "submitted twice";
+    std::string const name = store->document(each.id).name;
+    EXPECT_TRUE(name.size() == 1 || names.insert(name).second) << name << " was submitted twice";
     EXPECT_EQ(store->events(each.id).size(), each.version);
   }
-  for (int i = 0; i < clients; ++i)
+  for (int i = 0; i < submitting; ++i)
     for (std::string const& id : noted(file("submits-", i))) EXPECT_TRUE(all.contains(id)) << id;
+  std::set<std::string> claimed;
   for (auto const& [name, token] : agent_of) {
     for (std::string const& id : noted(name)) {
+      EXPECT_TRUE(claimed.insert(id).second) << id << " was claimed twice";
       ASSERT_TRUE(all.contains(id));
       EXPECT_EQ(all.at(id).agent, token);
       EXPECT_EQ(all.at(id).version, 1U);
