@@ -170,6 +170,15 @@ TEST_F(queued, each_checkpoint_in_a_folder_is_a_job_once_although_the_watch_is_k
   EXPECT_EQ(json::parse(in("jobs", "--json --all").text).size(), 5U) << "each once";
 }
 
+TEST_F(queued, a_queue_is_checked) {
+  outcome const found = in("queue check");
+  EXPECT_EQ(found.code, 0);
+  EXPECT_EQ(found.text, address() + ": 0 jobs, 0 agents\nnothing wrong was found\n");
+  std::filesystem::permissions(file("spool"), std::filesystem::perms::all);
+  EXPECT_EQ(in("queue check").code, 1);
+  EXPECT_NE(in("queue check").text.find("wrong: the folder"), std::string::npos);
+}
+
 TEST_F(queued, what_cannot_be_is_refused) {
   auto const refuses = [&](std::string const& command, std::string const& rest, std::string const& why) {
     outcome const found = in(command, rest);
@@ -193,6 +202,7 @@ TEST_F(queued, what_cannot_be_is_refused) {
     refuses(command, "nonsense", "is no job's id");
   }
   refuses("jobs", "--why nonsense", "is no job's id");
+  refuses("queue init", "--folder /work", "--folder is for postgresql://");
   std::string const id = submit("--task compute");
   refuses("logs", id, "has not been begun");
   for (std::string const& address : {std::string{"redis://x"}, std::string{"spool:"}, "spool:" + file("missing")}) {
