@@ -14,11 +14,13 @@ needed=(
   zlib1g-dev:/usr/include/zlib.h
   libpng-dev:/usr/include/png.h
   libjpeg-dev:/usr/include/jpeglib.h
+  libpq-dev:/usr/include/postgresql/libpq-fe.h
+  'postgresql:/usr/lib/postgresql/*/bin/initdb' # for tests, which start servers of their own
 )
 
 there() {
   case $1 in
-    /*) [[ -e $1 || -e ${1/#\/usr\//\/usr\/local\/} ]] ;;
+    /*) compgen -G "$1" > /dev/null || compgen -G "${1/#\/usr\//\/usr\/local\/}" > /dev/null ;;
     *) command -v "$1" > /dev/null ;;
   esac
 }
