@@ -109,8 +109,17 @@ constexpr postgres_statement is_there{"looking for the queue", "SELECT to_regcla
 constexpr postgres_statement read_queue{"reading the queue", "SELECT schema_number, lease_ms, folder FROM lull.queue",
                                         false};
 
+constexpr char const* no_right = "42501";
+
 postgres_rows step(postgres_connection& on, char const* sql, std::vector<std::string> const& values = {}) {
-  return on.run({.what = "making the queue", .sql = sql, .is_prepared = false}, values);
+  try {
+    return on.run({.what = "making the queue", .sql = sql, .is_prepared = false}, values);
+  } catch (postgres_refusal const& refused) {
+    if (refused.state() != no_right) throw;
+    throw usage_error{on.server() +
+                      ": this database user cannot make the queue or bring it up to date: that takes the owner of the "
+                      "database, who may also create the roles lull_user and lull_agent if they are not there"};
+  }
 }
 
 [[noreturn]] void fail_number(postgres_connection const& on, std::int64_t found, char const* advice) {

@@ -180,19 +180,20 @@ job_entry postgres_store::entry(std::string const& id) {
   return entry_of(rows, 0);
 }
 
-job_document postgres_store::document(std::string const& id) {
+postgres_store::stored_document const& postgres_store::stored_of(std::string const& id) {
   check_id(id);
+  if (last_.id == id) return last_;
   postgres_rows const rows = connection_.run_again(read_document, {id});
   if (rows.size() == 0) fail_unknown(id);
-  return parse_jobs(rows.text(0, 0), "the document of job " + id).front();
+  last_ = {.id = id, .text = std::string{rows.text(0, 0)}, .owner = std::string{rows.text(0, 1)}};
+  return last_;
 }
 
-std::optional<std::string> postgres_store::owner(std::string const& id) {
-  check_id(id);
-  postgres_rows const rows = connection_.run_again(read_document, {id});
-  if (rows.size() == 0) fail_unknown(id);
-  return std::string{rows.text(0, 1)};
+job_document postgres_store::document(std::string const& id) {
+  return parse_jobs(stored_of(id).text, "the document of job " + id).front();
 }
+
+std::optional<std::string> postgres_store::owner(std::string const& id) { return stored_of(id).owner; }
 
 std::optional<job_entry> postgres_store::change(job_entry const& from, job_entry to, job_event what, durability how) {
   check_id(from.id);

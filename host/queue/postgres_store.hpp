@@ -43,12 +43,20 @@ class postgres_store final : public job_store {
   std::filesystem::path const& folder() const noexcept { return queue_.folder; }
 
  private:
+  /// What does not change of a job.
+  struct stored_document {
+    std::string id{};
+    std::string text{};
+    std::string owner{};
+  };
+  stored_document const& stored_of(std::string const& id);
   void insert(std::span<job_document const> jobs, std::span<job_entry const> entries);
   bool has_happened(job_entry const& changed);
 
   postgres_connection connection_;
   postgres_queue const queue_;
-  bool const may_run_;  // jobs, as an agent
+  bool const may_run_;    // jobs, as an agent
+  stored_document last_;  // that was read
 };
 
 }  // namespace lull::queue

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each database user may do to a queue, and what the database refuses.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 
 namespace lull::queue {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr char const* no_right = "42501";
 
@@ -184,6 +187,19 @@ TEST_F(postgres_roles, a_user_with_both_roles_may_do_both) {
   std::string const id = submit(*both, "own");
   EXPECT_EQ(both->list().size(), 2U);
   EXPECT_TRUE(to(*both, both->entry(id), entry_state::done));
+}
+
+TEST_F(postgres_roles, only_an_owner_who_may_create_roles_makes_a_queue) {
+  own_server().run("CREATE DATABASE other");
+  std::string const at = own_server().address("nothing", "other");
+  auto const why = [&] {
+    return message_of<usage_error>([&] { postgres_store::make(at, {.lease = 30s, .folder = "/work"}); });
+  };
+  EXPECT_NE(why().find("cannot make the queue"), std::string::npos);
+  own_server().run("ALTER DATABASE other OWNER TO nothing");  // the roles are there
+  EXPECT_EQ(why(), "");
+  EXPECT_EQ(postgres_store{at}.list().size(), 0U);
+  own_server().run("DROP DATABASE other WITH (FORCE)");
 }
 
 TEST_F(postgres_roles, a_user_without_a_role_is_told) {

@@ -9,11 +9,14 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -40,7 +43,7 @@ class postgres_server {
   }
 
   postgres_server() {
-    std::string name = testing::TempDir() + "lull_postgres_XXXXXX";
+    std::string name = temporary() + "lull_postgres_XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no temporary folder"};
     folder_ = name;
     if (::geteuid() == 0) {
@@ -74,8 +77,9 @@ class postgres_server {
     await_that(
         [&] {
           if (!runs)
-            server_ = started({programs().value() / "postgres", "-D", data(), "-k", folder_, "-c",
-                               "listen_addresses=", "-c", "fsync=on", "-c", "shared_buffers=16MB"});
+            server_ =
+                started({programs().value() / "postgres", "-D", data(), "-k", folder_, "-c", "listen_addresses=", "-c",
+                         "fsync=on", "-c", "dynamic_shared_memory_type=mmap", "-c", "shared_buffers=16MB"});
           runs = ::waitpid(server_, nullptr, WNOHANG) == 0;
           std::this_thread::sleep_for(std::chrono::milliseconds{20});
           return runs && answers();
@@ -111,6 +115,15 @@ class postgres_server {
   std::string const& folder() const { return folder_; }
 
  private:
+  /// Returns a folder in memory where there is room: a server that starts again flushes its files, one by one, and a
+  /// disk that others write to takes seconds for it.
+  static std::string temporary() {
+    constexpr std::uintmax_t min_free = std::uintmax_t{512} << 20;
+    std::error_code none;
+    auto const memory = std::filesystem::space("/dev/shm", none);
+    bool const is_there = !none && memory.available >= min_free && ::access("/dev/shm", W_OK) == 0;
+    return is_there ? "/dev/shm/" : testing::TempDir();
+  }
   std::string data() const { return folder_ + "/data"; }
   std::string log() const { return folder_ + "/log"; }
 
