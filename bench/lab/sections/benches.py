@@ -46,6 +46,13 @@ QUEUE = [f"spool_rates/what:{what}/" for what in ("bare", "submit", "idle")]
 QUEUE += [f"spool_rates/what:batch/jobs:{jobs}/" for jobs in (100, 1000)]
 QUEUE += [f"spool_rates/what:claim/agents:{agents}/" for agents in (1, 64)]
 QUEUE += [f"spool_rates/what:list/jobs:{jobs}/" for jobs in (10_000, 100_000)]
+POSTGRES = [f"postgres_rates/what:submit/clients:{clients}/" for clients in (1, 8)]
+POSTGRES += [f"postgres_rates/what:batch/jobs:{jobs}/" for jobs in (100, 1000)]
+POSTGRES += [
+    f"postgres_rates/what:claim/agents:{agents}/" for agents in ("1/among:1", "64/among:512", "64/among:10000")
+]
+POSTGRES += ["postgres_rates/what:paced/agents:64/among:10000/"]
+POSTGRES += [f"postgres_rates/what:list/jobs:{jobs}/" for jobs in (10_000, 100_000)]
 
 OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
@@ -63,13 +70,14 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
         "How fast a graph task is ready from 100 MB of text.",
     ),
     "queue": ("as named", 120, QUEUE, "A queue of jobs in a folder on this machine's disk."),
+    "queue_postgres": ("as named", 90, POSTGRES, "A queue in the empty database that LULL_BENCH_QUEUE names."),
     "attach": ("as named", 30, ATTACH, "A trainer and a worker in two processes, on CPU threads."),
 }
 
 
 def of_benches(name, unit, seconds, names, text):
     limit = 240 if names is GRAPH_SETUP else 120
-    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH, QUEUE) else "1 gpu"
+    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH, QUEUE, POSTGRES) else "1 gpu"
 
     def measure(build):
         return benches(build, names, limit)
