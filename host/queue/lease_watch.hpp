@@ -11,8 +11,8 @@
 
 namespace lull::queue {
 
-/// Tells how long agents have been silent: for how long their counters have stood still, by this process's own clock.
-/// So clocks of different machines are never compared. Not thread-safe.
+/// Tells how long agents have been silent: by the clock of a store that has one, otherwise for how long their counters
+/// have stood still by this process's own clock. So clocks of different machines are never compared. Not thread-safe.
 class lease_watch {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -35,6 +35,7 @@ class lease_watch {
   std::chrono::nanoseconds const lease_;
   std::map<std::string, seen> agents_;
   time_point last_look_{};
+  time_point watches_since_{};  // it had no look at all for a while
 };
 
 }  // namespace lull::queue

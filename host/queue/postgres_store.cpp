@@ -68,7 +68,11 @@ constexpr postgres_statement beat_agent{"beating",
          SELECT $1, $2::bigint, $3, $4::bigint, $5 WHERE set_config('synchronous_commit', 'off', true) IS NOT NULL
        ON CONFLICT (id) DO UPDATE SET beats = excluded.beats, host = excluded.host, process = excluded.process,
          offers = excluded.offers, seen = clock_timestamp())"};
-constexpr postgres_statement list_agents{"listing agents", "SELECT id, beats, host, process, offers FROM lull.agents"};
+// While the server was not there no agent could beat.
+constexpr postgres_statement list_agents{"listing agents",
+                                         R"(SELECT id, beats, host, process, offers, greatest(0,
+         extract(epoch FROM clock_timestamp() - greatest(seen, pg_postmaster_start_time())) * 1000)::bigint
+       FROM lull.agents)"};
 constexpr postgres_statement delete_agent{"forgetting an agent", "DELETE FROM lull.agents WHERE id = $1"};
 constexpr postgres_statement look_at_rights{"looking at rights",
                                             "SELECT has_column_privilege('lull.jobs', 'agent', 'UPDATE')", false};
@@ -276,7 +280,8 @@ std::vector<agent_record> postgres_store::agents() {
                    .beats = static_cast<std::uint64_t>(rows.number(i, 1)),
                    .host = std::string{rows.text(i, 2)},
                    .process = rows.number(i, 3),
-                   .offers = std::string{rows.text(i, 4)}});
+                   .offers = std::string{rows.text(i, 4)},
+                   .silence = std::chrono::milliseconds{rows.number(i, 5)}});
   return all;
 }
 

@@ -66,7 +66,8 @@ struct agent_record {
   std::uint64_t beats = 0;  // counts as long as it lives
   std::string host{};
   std::int64_t process = 0;
-  std::string offers{};  // in words
+  std::string offers{};                               // in words
+  std::optional<std::chrono::nanoseconds> silence{};  // since its last beat, where the store has a clock
 };
 
 /// Whether a change must be on the disk before `change` returns.

@@ -66,6 +66,18 @@ TEST_F(postgres_stores, say_what_is_wrong) {
   EXPECT_THROW(open()->folder(make_job_id()), device_error) << "no job is refused for it";
 }
 
+TEST_F(postgres_stores, time_the_silence_of_agents_by_the_server_and_not_while_it_was_gone) {
+  auto const store = open();
+  store->beat({.id = make_token(), .beats = 1});
+  EXPECT_GE(store->agents().front().silence.value(), 0s);
+  own_server().run("UPDATE lull.agents SET seen = clock_timestamp() + interval '1 day'");
+  EXPECT_EQ(store->agents().front().silence, 0s);
+  own_server().run("UPDATE lull.agents SET seen = clock_timestamp() - interval '1 day'");
+  EXPECT_LT(store->agents().front().silence.value(), 12h) << "the server was started since";
+  own_server().run("SELECT pg_sleep(0.01)");
+  EXPECT_GT(store->agents().front().silence.value(), 0s);
+}
+
 TEST_F(postgres_stores, take_documents_as_data) {
   auto const store = open();
   for (std::string const& text : {std::string{"'; DROP TABLE lull.jobs; --"}, std::string{"{\"a\",\\\"b\\\\}"},

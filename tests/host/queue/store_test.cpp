@@ -335,6 +335,24 @@ TEST(lease_watch, that_has_not_looked_begins_again) {
   EXPECT_FALSE(watch.is_dead("slow", begin + 60s)) << "this process was stopped, not the agent";
 }
 
+TEST(lease_watch, takes_the_time_of_a_store_that_has_a_clock) {
+  lease_watch watch{10s};
+  lease_watch::time_point now{1h};
+  agent_record agents[] = {{.id = "lives", .beats = 1, .silence = 9s}, {.id = "dead", .beats = 1, .silence = 10s}};
+  watch.see(agents, now);
+  EXPECT_FALSE(watch.is_dead("lives", now));
+  EXPECT_TRUE(watch.is_dead("dead", now)) << "also for a process that looks for the first time";
+  now += 60s;  // this process was stopped, or the store was gone
+  for (agent_record& each : agents) each.silence = 60s;
+  watch.see(agents, now);
+  EXPECT_FALSE(watch.is_dead("lives", now)) << "it may not have reached the store";
+  for (int i = 0; i < 2; ++i) watch.see(agents, now += 5s);
+  EXPECT_TRUE(watch.is_dead("lives", now));
+  agents[0].silence = 0s;
+  watch.see(agents, now);
+  EXPECT_FALSE(watch.is_dead("lives", now));
+}
+
 TEST(policy, first_come_is_by_priority_and_then_by_age) {
   job_entry jobs[] = {{.id = "b"}, {.id = "c", .priority = 1}, {.id = "a"}};
   first_come(jobs);
