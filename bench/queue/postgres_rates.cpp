@@ -167,7 +167,7 @@ void claim(benchmark::State& state, std::chrono::nanoseconds every) {
         for (job_entry& each : own.list())
           if (each.state == entry_state::queued) waiting.push_back(std::move(each));
         if (waiting.empty()) break;
-        first_come(waiting);
+        by_priority_and_age(waiting);
         for (int late = 0; !waiting.empty() && late < 8;) {
           auto const one = waiting.begin() + static_cast<std::ptrdiff_t>(random() % std::min(waiting.size(), among));
           job_entry const from = *one;

@@ -147,6 +147,7 @@ void agent::look_at_all(time_point now) {
   // Of a long queue agents keep what they know for longer: listing takes all of them together about a core at most.
   auto const took = std::chrono::steady_clock::now() - begin;
   next_listing_ = now + about(std::max<std::chrono::nanoseconds>(usual(), took * (20 + agents_)));
+  if (asked_.order) note_use(now);
   std::erase_if(documents_, [&](auto const& each) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !waits(is->second.state);
@@ -285,29 +286,13 @@ job_document const* agent::document_of(job_entry const& entry) {
   auto const known = documents_.find(entry.id);
   if (known != documents_.end()) return &known->second;
   try {
-    return &documents_.emplace(entry.id, store_.document(entry.id)).first->second;
+    return &documents_.emplace(entry.id, read(entry.id)).first->second;
   } catch (device_error const&) {
     throw;
   } catch (error const& wrong) {  // it is not there, or cannot be read
     change(entry, entry_state::refused, wrong.what());
     return nullptr;
   }
-}
-
-/// Returns the jobs that wait, in the order in which to try them. Agents that all tried the first would get in each
-/// other's way, so each takes one of the first of equal rank.
-std::vector<job_entry> agent::candidates() {
-  std::vector<job_entry> waiting;
-  for (auto const& [id, each] : known_)
-    if (waits(each.state) && !outdated_.contains(id) && !runs_here(id)) waiting.push_back(each);
-  first_come(waiting);
-  std::size_t end_of_rank = 0;
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    while (end_of_rank < waiting.size() && (end_of_rank <= i || waiting[end_of_rank].priority == waiting[i].priority))
-      ++end_of_rank;
-    std::swap(waiting[i], waiting[i + random_() % std::min(end_of_rank - i, std::max<std::size_t>(agents_, 1))]);
-  }
-  return waiting;
 }
 
 /// Before a job is refused, those that it awaits are looked for once more: a listing may be old.

@@ -16,6 +16,7 @@
 #include <lull/host/queue/attempt_files.hpp>
 #include <lull/host/queue/child_process.hpp>
 #include <lull/host/queue/lease_watch.hpp>
+#include <lull/host/queue/policies/policies.hpp>
 #include <lull/host/queue/policy.hpp>
 #include <lull/host/queue/store.hpp>
 
@@ -42,6 +43,7 @@ class agent {
     std::string offers{};                              // what it has, in words
     std::function<bool()> is_free{};                   // whether a job may begin now; empty: always
     std::function<bool(job_document const&)> takes{};  // false: it leaves the job to other agents; empty: it takes all
+    policy order{};                                    // of jobs that wait; empty: by priority and age
     std::chrono::nanoseconds list_every{0};            // 0: chosen by the lease
   };
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
@@ -93,6 +95,9 @@ class agent {
   bool runs_here(std::string const& id) const;
   bool begin_jobs(time_point now);
   std::vector<job_entry> candidates();
+  void put_in_order(std::vector<job_entry>& waiting);
+  void note_use(time_point now);
+  job_document read(std::string const& id);
   readiness readiness_now(job_document const& job);
   bool begin(job_entry const& claimed, job_document document, time_point now);
   static void ask_to_end(running_job& job, time_point now);
@@ -122,6 +127,9 @@ class agent {
   std::set<std::string> told_;  // jobs whose results cannot be put in place
   std::minstd_rand random_;
   std::map<std::string, job_document> documents_;
+  std::map<std::string, std::string> users_;             // by id, of jobs at work; where the order asks for it
+  std::map<std::string, double, std::less<>> used_s_{};  // by user, as this agent has seen it, less what has decayed
+  time_point use_noted_{};
   std::list<running_job> running_;
 };
 

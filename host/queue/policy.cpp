@@ -21,7 +21,7 @@ readiness readiness_of(job_document const& job, std::map<std::string, job_entry>
   return found;
 }
 
-void first_come(std::span<job_entry> waiting) {
+void by_priority_and_age(std::span<job_entry> waiting) {
   std::sort(waiting.begin(), waiting.end(), [](job_entry const& one, job_entry const& other) {
     return std::tuple{-one.priority, one.id} < std::tuple{-other.priority, other.id};
   });

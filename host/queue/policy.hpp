@@ -19,7 +19,7 @@ struct readiness {
 /// Looks at what the job awaits. `all`: by id.
 readiness readiness_of(job_document const& job, std::map<std::string, job_entry> const& all);
 
-/// First come, first served, by priority: puts the jobs in order. A pure function.
-void first_come(std::span<job_entry> waiting);
+/// Puts jobs in the order of the policy first_come, without their documents. A pure function.
+void by_priority_and_age(std::span<job_entry> waiting);
 
 }  // namespace lull::queue

@@ -44,7 +44,8 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
       {.jobs_at_once = asked.jobs,
        .offers = offers,
        .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
-       .takes = [&](queue::job_document const& job) { return asked.allow_commands || job.run.command.empty(); }}};
+       .takes = [&](queue::job_document const& job) { return asked.allow_commands || job.run.command.empty(); },
+       .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
   say("agent " + works.id() + " takes jobs: " + offers);
   bool stopped = false;
   for (;;) {

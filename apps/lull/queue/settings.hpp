@@ -55,6 +55,7 @@ struct agent_settings : queue_settings {
   int device = 0;
   std::optional<std::string> attach;  // where a trainer shares its bubbles; none: the whole machine is free
   std::size_t jobs = 1;               // at once
+  std::optional<std::string> policy;  // of which jobs come first; none: by priority and age
   bool until_empty = false;
   bool allow_commands = false;
 };

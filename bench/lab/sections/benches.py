@@ -54,6 +54,17 @@ POSTGRES += [
 POSTGRES += ["postgres_rates/what:paced/agents:64/among:10000/"]
 POSTGRES += [f"postgres_rates/what:list/jobs:{jobs}/" for jobs in (10_000, 100_000)]
 
+POLICIES = [
+    f"policy_outcomes/jobs:{jobs}/policy:{policy}/load:{load}/"
+    for jobs in ("drawn", "trace")
+    for policy, loads in {
+        **dict.fromkeys(("first-come", "shortest", "deadline", "fair", "aging", "priority"), (50, 90, 120)),
+        "longest": (0,),
+        "shortest:0.5.fair:0.5": (90,),  # a dot stands for the plus
+    }.items()
+    for load in loads
+]
+
 OF_BENCHES = {  # unit, seconds, benchmarks, what
     "yield": ("us", 72, YIELD, "How fast a bubble is given back, and its price."),
     "captured": ("us", 50, CAPTURED, "The same of bubbles in captured graphs."),
@@ -71,13 +82,14 @@ OF_BENCHES = {  # unit, seconds, benchmarks, what
     ),
     "queue": ("as named", 120, QUEUE, "A queue of jobs in a folder on this machine's disk."),
     "queue_postgres": ("as named", 90, POSTGRES, "A queue in the empty database that LULL_BENCH_QUEUE names."),
+    "policies": ("as named", 150, POLICIES, "What policies come to in a simulated queue: an outcome, without noise."),
     "attach": ("as named", 30, ATTACH, "A trainer and a worker in two processes, on CPU threads."),
 }
 
 
 def of_benches(name, unit, seconds, names, text):
     limit = 240 if names is GRAPH_SETUP else 120
-    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH, QUEUE, POSTGRES) else "1 gpu"
+    needs = "an idle machine" if names in (GRAPH_SETUP, ATTACH, POLICIES, QUEUE, POSTGRES) else "1 gpu"
 
     def measure(build):
         return benches(build, names, limit)

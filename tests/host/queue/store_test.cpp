@@ -353,9 +353,9 @@ TEST(lease_watch, takes_the_time_of_a_store_that_has_a_clock) {
   EXPECT_FALSE(watch.is_dead("lives", now));
 }
 
-TEST(policy, first_come_is_by_priority_and_then_by_age) {
+TEST(policy, jobs_come_by_priority_and_then_by_age) {
   job_entry jobs[] = {{.id = "b"}, {.id = "c", .priority = 1}, {.id = "a"}};
-  first_come(jobs);
+  by_priority_and_age(jobs);
   EXPECT_EQ(jobs[0].id + jobs[1].id + jobs[2].id, "cab");
 }
 
