@@ -90,7 +90,7 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
   works.add_option("--device", agent_.device, "CUDA device")->capture_default_str()->check(CLI::Range(0, 1023));
   works.add_option("--jobs", agent_.jobs, "how many run at once")->capture_default_str()->check(CLI::Range(1, 64));
   works.add_option("--policy", agent_.policy,
-                   "which jobs come first: first-come, shortest, longest, deadline, fair or aging; or several, as "
+                   "which jobs come first: first-come, shortest, largest, deadline, fair or aging; or several, as "
                    "shortest:0.7+fair:0.3 [first-come]");
   works.add_flag("--until-empty", agent_.until_empty, "end when no job waits or runs");
   works.add_flag("--allow-commands", agent_.allow_commands, "run jobs that are commands, too, as this user");

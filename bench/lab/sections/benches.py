@@ -59,7 +59,7 @@ POLICIES = [
     for jobs in ("drawn", "trace")
     for policy, loads in {
         **dict.fromkeys(("first-come", "shortest", "deadline", "fair", "aging", "priority"), (50, 90, 120)),
-        "longest": (0,),
+        "largest": (0,),
         "shortest:0.5.fair:0.5": (90,),  # a dot stands for the plus
     }.items()
     for load in loads

@@ -6,14 +6,21 @@
 
 namespace lull::queue {
 
+namespace {
+
+/// What comes first has the least of it.
+std::tuple<bool, double> rank_of(waiting_job const& job, queue_view const& view, aging const& by) {
+  double const waited_s = static_cast<double>(view.now_s - job.submitted_s);
+  if (waited_s >= by.bound_s) return {false, 0};
+  return {true, -(job.priority + waited_s / by.step_s)};
+}
+
+}  // namespace
+
 void aging::operator()(std::vector<waiting_job>& jobs, queue_view const& view) const {
-  auto const key = [&](waiting_job const& of) {
-    double const waited = static_cast<double>(view.now_s - of.submitted_s);
-    bool const is_overdue = waited >= bound_s;
-    return std::tuple{!is_overdue, is_overdue ? 0.0 : -(of.priority + waited / step_s)};
-  };
   std::sort(jobs.begin(), jobs.end(), [&](waiting_job const& one, waiting_job const& other) {
-    return std::tuple_cat(key(one), std::tie(one.id)) < std::tuple_cat(key(other), std::tie(other.id));
+    return std::tuple_cat(rank_of(one, view, *this), std::tie(one.id)) <
+           std::tuple_cat(rank_of(other, view, *this), std::tie(other.id));
   });
 }
 

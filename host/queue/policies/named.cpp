@@ -17,7 +17,7 @@ struct named {
 };
 constexpr std::array<named, 6> all{{{"first-come", [] { return policy{first_come}; }},
                                     {"shortest", [] { return policy{shortest_first}; }},
-                                    {"longest", [] { return policy{longest_first}; }},
+                                    {"largest", [] { return policy{max_work_first}; }},
                                     {"deadline", [] { return policy{earliest_deadline}; }},
                                     {"fair", [] { return policy{fair_shares}; }},
                                     {"aging", [] { return policy{aging{}}; }}}};

@@ -37,10 +37,10 @@ void first_come(std::vector<waiting_job>& jobs, queue_view const& view);
 void shortest_first(std::vector<waiting_job>& jobs, queue_view const& view);
 /// By priority, and then what takes the most: where all jobs are there, the last ends earliest. Jobs of unknown length
 /// come first.
-void longest_first(std::vector<waiting_job>& jobs, queue_view const& view);
+void max_work_first(std::vector<waiting_job>& jobs, queue_view const& view);
 /// By priority, and then what is due first; jobs without a deadline last.
 void earliest_deadline(std::vector<waiting_job>& jobs, queue_view const& view);
-/// By priority, and then one job of each user, the user who has used least first, then the next of each, and so on. The
+/// By priority, and then one job of each user, that of the least use first, then the next of each, and so on. The
 /// oldest of a user's jobs comes first.
 void fair_shares(std::vector<waiting_job>& jobs, queue_view const& view);
 

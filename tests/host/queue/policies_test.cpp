@@ -35,8 +35,8 @@ TEST(policies, shortest_comes_before_longer_and_what_is_not_known_last) {
             "ecdba");
 }
 
-TEST(policies, longest_comes_before_shorter_and_what_is_not_known_first) {
-  EXPECT_EQ(order_of(longest_first, {{.id = "a", .work_s = 20}, {.id = "b", .work_s = 30}, {.id = "c"}}), "cba");
+TEST(policies, larger_comes_before_smaller_and_what_is_not_known_first) {
+  EXPECT_EQ(order_of(max_work_first, {{.id = "a", .work_s = 20}, {.id = "b", .work_s = 30}, {.id = "c"}}), "cba");
 }
 
 TEST(policies, what_is_due_first_comes_first_and_without_a_deadline_last) {
@@ -73,7 +73,7 @@ TEST(policies, mixtures_lie_between_their_parts) {
 }
 
 TEST(policies, are_named_or_refused) {
-  for (char const* const name : {"first-come", "shortest", "longest", "deadline", "fair", "aging", "fair:1+aging:2.5"})
+  for (char const* const name : {"first-come", "shortest", "largest", "deadline", "fair", "aging", "fair:1+aging:2.5"})
     EXPECT_TRUE(policy_named(name)) << name;
   for (char const* const wrong : {"", "x", "fair+aging", "fair:", "fair:0", "fair:-1", "fair:nan", "fair:1+", "+fair:1",
                                   "fair:1x", "x:1", "fair:inf"})
@@ -85,7 +85,7 @@ TEST(policies, are_named_or_refused) {
 TEST(policies, lose_and_double_no_job_and_depend_on_no_order) {
   std::mt19937 random{7};
   for (char const* const name :
-       {"first-come", "shortest", "longest", "deadline", "fair", "aging", "fair:1+shortest:1"}) {
+       {"first-come", "shortest", "largest", "deadline", "fair", "aging", "fair:1+shortest:1"}) {
     policy const by = policy_named(name);
     for (int round = 0; round < 50; ++round) {
       std::vector<waiting_job> jobs(random() % 40);

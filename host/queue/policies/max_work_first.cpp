@@ -6,7 +6,7 @@
 
 namespace lull::queue {
 
-void longest_first(std::vector<waiting_job>& jobs, queue_view const&) {
+void max_work_first(std::vector<waiting_job>& jobs, queue_view const&) {
   auto const key = [](waiting_job const& of) { return std::tuple{-of.priority, of.work_s != 0, -of.work_s}; };
   std::sort(jobs.begin(), jobs.end(), [&](waiting_job const& one, waiting_job const& other) {
     return std::tuple_cat(key(one), std::tie(one.id)) < std::tuple_cat(key(other), std::tie(other.id));
