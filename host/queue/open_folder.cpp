@@ -102,7 +102,7 @@ bool open_folder::has(std::string const& name) const noexcept {
   return ::faccessat(of_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-void open_folder::remove(std::string const& name) const noexcept { ::unlinkat(of_.get(), name.c_str(), 0); }
+bool open_folder::remove(std::string const& name) const noexcept { return ::unlinkat(of_.get(), name.c_str(), 0) == 0; }
 
 std::optional<std::string> open_folder::read(std::string const& name, std::size_t max_bytes) const {
   auto const file = process_descriptor::opened_by(

@@ -33,7 +33,8 @@ class open_folder {
   /// Returns false if there was no file of the first name. `to` is a name that nobody else would give.
   bool rename(std::string const& from, std::string const& to) const;
   bool has(std::string const& name) const noexcept;
-  void remove(std::string const& name) const noexcept;
+  /// Returns whether it was there.
+  bool remove(std::string const& name) const noexcept;
   /// Returns nothing if it is not there. Throws input_error if it is larger.
   std::optional<std::string> read(std::string const& name, std::size_t max_bytes) const;
   /// Returns what is in it, each name once. Of a file that is renamed meanwhile both names may be there; hardly ever

@@ -75,6 +75,14 @@ constexpr postgres_statement list_agents{"listing agents",
          extract(epoch FROM clock_timestamp() - greatest(seen, pg_postmaster_start_time())) * 1000)::bigint
        FROM lull.agents)"};
 constexpr postgres_statement delete_agent{"forgetting an agent", "DELETE FROM lull.agents WHERE id = $1"};
+constexpr postgres_statement delete_job{"removing a job",
+                                        R"(WITH gone AS (
+         DELETE FROM lull.jobs WHERE id = $1 AND version = $2::bigint AND token = $3 RETURNING id),
+         lines AS (DELETE FROM lull.events USING gone WHERE events.id = gone.id)
+       SELECT count(*) FROM gone)"};
+constexpr postgres_statement delete_document{"removing a document", "DELETE FROM lull.documents WHERE id = $1"};
+constexpr postgres_statement look_at_ownership{"looking at rights", "SELECT has_table_privilege('lull.jobs', 'DELETE')",
+                                               false};
 constexpr postgres_statement look_at_rights{"looking at rights",
                                             "SELECT has_column_privilege('lull.jobs', 'agent', 'UPDATE')", false};
 
@@ -266,6 +274,20 @@ std::vector<job_event> postgres_store::events(std::string const& id) {
   }
   std::reverse(all.begin(), all.end());
   return all;
+}
+
+bool postgres_store::remove(job_entry const& from) {
+  std::vector<std::string> const as_it_is{from.id, std::to_string(from.version), from.token};
+  if (!connection_.run_again(look_at_ownership).is_true(0, 0))
+    throw usage_error{"the owner of the queue's schema removes jobs: run lull queue clean as that database user"};
+  postgres_rows const now = connection_.run_again(read_job, {from.id});
+  if (now.size() == 0 || entry_of(now, 0) != from) return false;
+  std::filesystem::remove_all(folder(from.id));
+  postgres_transaction whole{connection_};
+  if (connection_.run(delete_job, as_it_is).number(0, 0) != 1) return false;
+  connection_.run(delete_document, {from.id});
+  whole.commit();
+  return true;
 }
 
 void postgres_store::beat(agent_record const& agent) {

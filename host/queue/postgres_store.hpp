@@ -34,6 +34,8 @@ class postgres_store final : public job_store {
   std::optional<std::string> owner(std::string const& id) override;
   std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) override;
   std::vector<job_event> events(std::string const& id) override;
+  /// Takes the owner of the schema, as a Unix user who may write the queue's folder.
+  bool remove(job_entry const& from) override;
   void beat(agent_record const& agent) override;
   std::vector<agent_record> agents() override;
   void forget_agent(std::string const& id) override;

@@ -233,6 +233,17 @@ std::vector<job_event> spool::events(std::string const& id) {
   return all;
 }
 
+bool spool::remove(job_entry const& from) {
+  if (!jobs_of(from.id).has(name_of(from))) return false;
+  // First, so that a job that is no longer listed leaves nothing large.
+  std::filesystem::remove_all(folder(from.id));
+  if (!jobs_of(from.id).remove(name_of(from))) return false;
+  for (std::string const& each : events_of(from.id).names())
+    if (each.starts_with(from.id + ",")) events_of(from.id).remove(each);
+  documents_of(from.id).remove(document_name(from.id));
+  return true;
+}
+
 void spool::beat(agent_record const& agent) {
   json const all{{"beats", agent.beats}, {"host", agent.host}, {"process", agent.process}, {"offers", agent.offers}};
   agents_.replace(agent.id, all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");

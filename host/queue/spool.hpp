@@ -37,6 +37,7 @@ class spool final : public job_store {
   job_document document(std::string const& id) override;
   std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) override;
   std::vector<job_event> events(std::string const& id) override;
+  bool remove(job_entry const& from) override;
   void beat(agent_record const& agent) override;
   std::vector<agent_record> agents() override;
   void forget_agent(std::string const& id) override;

@@ -93,6 +93,11 @@ class job_store {
   /// Returns the job's history, the oldest first.
   virtual std::vector<job_event> events(std::string const& id) = 0;
 
+  /// Removes a job that is over as in `from`, with its document, history, checkpoints and logs; its results stay.
+  /// Returns false if it is no longer so. Where the process dies meanwhile, the job is there as before, or is not
+  /// listed.
+  virtual bool remove(job_entry const& from) = 0;
+
   /// Shows that an agent lives.
   virtual void beat(agent_record const& agent) = 0;
   virtual std::vector<agent_record> agents() = 0;

@@ -31,7 +31,7 @@ void add_json(CLI::App& command, queue_settings& into) {
 }  // namespace
 
 queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
-  CLI::App& queues = *app.add_subcommand("queue", "make or check a queue in which jobs wait for agents");
+  CLI::App& queues = *app.add_subcommand("queue", "make, check or clean a queue in which jobs wait for agents");
   queues.require_subcommand(1);
   CLI::App& inits = add(queues, "init", "make it, or bring it up to date; what is there stays", init_);
   inits.add_option("--lease", init_.lease, "an agent that is not heard of for this long loses its jobs")
@@ -41,6 +41,10 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
       .add_option("--folder", init_.folder, "of checkpoints and logs, for postgresql: each agent sees it at this path")
       ->type_name("PATH");
   add(queues, "check", "say whether it can be used, and what is wrong", check_);
+  CLI::App& cleans = add(queues, "clean",
+                         "remove jobs that have been over for a time, with logs and checkpoints; results stay", clean_);
+  cleans.add_option("--older", clean_.older, "for how long at least, such as 720h")->required()->type_name("TIME");
+  add_json(cleans, clean_);
 
   CLI::App& submits = add(app, "submit", "put jobs into a queue, and print their ids", submit_);
   submits.add_option("JOB", submit_.files, "JSON files of schema lull.job/1");
@@ -98,8 +102,10 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
 
 std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, std::ostream& out) const {
   if (app_.got_subcommand("queue")) {
-    bool const is_check = app_.get_subcommand("queue")->got_subcommand("check");
-    return is_check ? queue_check_command(check_, out) : queue_init_command(init_, out);
+    CLI::App const& which = *app_.get_subcommand("queue");
+    if (which.got_subcommand("check")) return queue_check_command(check_, out);
+    if (which.got_subcommand("clean")) return queue_clean_command(clean_, out);
+    return queue_init_command(init_, out);
   }
   if (app_.got_subcommand("submit")) return submit_command(submit_, stop, out);
   if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);

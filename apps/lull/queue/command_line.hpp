@@ -23,6 +23,7 @@ struct queue_command_line {
   CLI::App& app_;
   init_settings init_;
   queue_settings check_;
+  clean_settings clean_;
   submit_settings submit_;
   jobs_settings jobs_;
   job_settings show_;

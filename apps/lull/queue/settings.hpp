@@ -22,6 +22,10 @@ struct init_settings : queue_settings {
   std::string folder;  // of checkpoints and logs; empty: the queue is a folder, or has one
 };
 
+struct clean_settings : queue_settings {
+  std::string older;  // a duration
+};
+
 struct submit_settings : queue_settings {
   std::vector<std::string> files;
   std::vector<std::string> tasks;
@@ -65,6 +69,7 @@ enum class job_action { cancel, hold, release, retry };
 
 exit_code queue_init_command(init_settings const& asked, std::ostream& out);
 exit_code queue_check_command(queue_settings const& asked, std::ostream& out);
+exit_code queue_clean_command(clean_settings const& asked, std::ostream& out);
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);

@@ -179,6 +179,40 @@ TEST_F(queued, a_queue_is_checked) {
   EXPECT_NE(in("queue check").text.find("wrong: the folder"), std::string::npos);
 }
 
+TEST_F(queued, jobs_that_have_been_over_are_removed_and_awaited_ones_stay) {
+  std::string const done = submit("--task compute:items=64,rounds=3");
+  std::string const cancelled = submit("--task compute:items=64,rounds=3");
+  ASSERT_EQ(in("cancel", cancelled).code, 0);
+  ASSERT_EQ(work_off().code, 0);
+  std::string const log = file("spool/work/" + done.substr(done.size() - 1) + "/" + done);
+  EXPECT_TRUE(std::filesystem::exists(log));
+  std::ofstream{file("after.json")} << R"({"schema": "lull.job/1", "run": {"task": "compute"}, "after": {"jobs": [")"
+                                    << cancelled << R"("], "if": "any"}})";
+  std::string const waits = submit("after.json");
+  json const early = json::parse(in("queue clean", "--older 1h --json").text);
+  EXPECT_EQ(early["removed"].size(), 0U);
+  EXPECT_EQ(early["kept"][done], "it was over later than that");
+  outcome const cleaned = in("queue clean", "--older 0s");
+  EXPECT_EQ(cleaned.code, 0);
+  EXPECT_EQ(cleaned.text, "removed 1 jobs\nkept 1: a job awaits it\n");
+  EXPECT_FALSE(std::filesystem::exists(log));
+  json const left = json::parse(in("jobs", "--all --json").text);
+  EXPECT_EQ(left.size(), 2U);
+  EXPECT_EQ(in("show", done).code, 2);
+  EXPECT_EQ(in("show", waits).code, 0);
+}
+
+TEST_F(queued, a_checkpoint_whose_job_was_removed_is_not_submitted_again) {
+  std::filesystem::create_directories(file("saved/one"));
+  std::ofstream{file("each.json")} << R"({"schema": "lull.job/1", "run": {"task": "compute"}, "labels": {"each": ")"
+                                   << file("saved/one") << "\"}}";
+  ASSERT_EQ(in("cancel", submit("each.json")).code, 0);
+  EXPECT_EQ(in("queue clean", "--older 0s").text,
+            "removed 0 jobs\nkept 1: its file is there, and would be submitted again\n");
+  std::filesystem::remove_all(file("saved/one"));
+  EXPECT_EQ(in("queue clean", "--older 0s").text, "removed 1 jobs\n");
+}
+
 TEST_F(queued, what_cannot_be_is_refused) {
   auto const refuses = [&](std::string const& command, std::string const& rest, std::string const& why) {
     outcome const found = in(command, rest);

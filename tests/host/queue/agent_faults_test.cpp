@@ -91,6 +91,7 @@ class faulty_store final : public job_store {
   std::vector<agent_record> agents() override {
     return faulty([&] { return of_.agents(); });
   }
+  bool remove(job_entry const& from) override { return of_.remove(from); }
   void forget_agent(std::string const& id) override { of_.forget_agent(id); }
   std::chrono::nanoseconds lease() const override { return of_.lease(); }
   std::filesystem::path folder(std::string const& id) override {

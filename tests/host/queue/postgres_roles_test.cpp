@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each database user may do to a queue, and what the database refuses.
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,17 @@ class postgres_roles : public postgres_stores {
   std::unique_ptr<postgres_store> alice_, bob_, works_;
   std::string alices_;  // a job's id
 };
+
+TEST_F(postgres_roles, jobs_are_removed_by_the_owner_of_the_schema) {
+  auto const over = to(*alice_, alice_->entry(alices_), entry_state::cancelled);
+  ASSERT_TRUE(over);
+  std::filesystem::path const files = works_->folder(alices_);
+  for (auto* const each : {&alice_, &bob_, &works_})
+    EXPECT_NE(message_of<usage_error>([&] { (*each)->remove(*over); }).find("owner of the queue's schema"),
+              std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(files)) << "nothing is removed";
+  EXPECT_EQ(alice_->entry(alices_), *over);
+}
 
 TEST_F(postgres_roles, a_user_sees_and_changes_own_jobs_alone) {
   EXPECT_TRUE(bob_->list().empty());

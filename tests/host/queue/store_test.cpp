@@ -64,6 +64,25 @@ TEST_P(job_stores, change_a_job_only_as_it_is) {
   EXPECT_TRUE(to(*other, *claimed, entry_state::running));
 }
 
+TEST_P(job_stores, remove_a_job_that_is_over_with_all_that_is_its_own) {
+  std::string const id = submit("gone");
+  std::string const other_id = submit("stays");
+  job_entry const queued = store_->entry(id);
+  auto const over = to(*store_, queued, entry_state::cancelled, "why", durability::durable);
+  ASSERT_TRUE(over);
+  std::filesystem::path const files = store_->folder(id);
+  std::ofstream{files / "log"} << "x";
+  EXPECT_FALSE(store_->remove(queued)) << "it is no longer as it was";
+  EXPECT_TRUE(std::filesystem::exists(files / "log"));
+  EXPECT_TRUE(open()->remove(*over));
+  EXPECT_FALSE(std::filesystem::exists(files));
+  EXPECT_THROW(store_->entry(id), usage_error);
+  EXPECT_THROW(open()->document(id), usage_error);
+  EXPECT_EQ(listed().size(), 1U);
+  EXPECT_EQ(listed().begin()->first, other_id);
+  EXPECT_FALSE(to(*store_, *over, entry_state::queued)) << "it cannot come back";
+}
+
 TEST_P(job_stores, tell_a_jobs_history) {
   std::string const id = submit("one");
   auto const claimed = to(*store_, store_->entry(id), entry_state::claimed);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Removes jobs that have been over for a time.
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <lull/apps/lull/queue/open_queue.hpp>
+#include <lull/apps/lull/queue/settings.hpp>
+#include <lull/apps/lull/setting.hpp>
+#include <lull/host/error.hpp>
+#include <lull/host/io/units.hpp>
+
+namespace lull {
+
+namespace {
+
+using entries = std::vector<queue::job_entry>;
+
+/// Returns the jobs that others, which are not over, await.
+std::set<std::string> awaited(queue::job_store& store, entries const& all) {
+  std::set<std::string> found;
+  for (queue::job_entry const& each : all) {
+    if (queue::is_over(each.state)) continue;
+    queue::job_document const job = store.document(each.id);
+    found.insert(job.after.jobs.begin(), job.after.jobs.end());
+  }
+  return found;
+}
+
+/// Why a job that is over stays; empty: nothing keeps it.
+std::string why_kept(queue::job_store& store, queue::job_entry const& job, std::set<std::string> const& awaited,
+                     std::int64_t before_s) {
+  if (job.state == queue::entry_state::done && !job.in_place) return "its results are not in place";
+  if (awaited.contains(job.id)) return "a job awaits it";
+  auto const history = store.events(job.id);
+  if (history.empty() || history.back().time_s > before_s) return "it was over later than that";
+  // `submit --each` submits what no job has been submitted for.
+  auto const labels = store.document(job.id).labels;
+  auto const each = labels.find("each");
+  if (std::error_code none; each != labels.end() && std::filesystem::exists(each->second, none))
+    return "its file is there, and would be submitted again";
+  return {};
+}
+
+}  // namespace
+
+exit_code queue_clean_command(clean_settings const& asked, std::ostream& out) {
+  auto const older = std::chrono::duration_cast<std::chrono::seconds>(parse_duration(asked.older));
+  std::int64_t const before_s = std::time(nullptr) - older.count();
+  auto const store = open_queue(asked.queue);
+  entries const all = store->list();
+  std::set<std::string> const stay = awaited(*store, all);
+  std::vector<std::string> removed;
+  std::map<std::string, std::string> kept;
+  for (queue::job_entry const& each : all) {
+    if (!queue::is_over(each.state)) continue;
+    std::string why = why_kept(*store, each, stay, before_s);
+    if (why.empty() && !store->remove(each)) why = "it has just changed";
+    if (why.empty()) {
+      removed.push_back(each.id);
+    } else {
+      kept.emplace(each.id, std::move(why));
+    }
+  }
+  if (asked.json) {
+    out << nlohmann::ordered_json{{"removed", removed}, {"kept", kept}}.dump(2) << '\n';
+    return exit_code::done;
+  }
+  std::map<std::string, std::size_t> reasons;
+  for (auto const& [id, why] : kept) ++reasons[why];
+  out << "removed " << removed.size() << " jobs\n";
+  for (auto const& [why, count] : reasons) out << "kept " << count << ": " << why << '\n';
+  return exit_code::done;
+}
+
+}  // namespace lull
