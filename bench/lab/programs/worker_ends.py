@@ -5,7 +5,9 @@ ended after 0.45 to 0.8 s.
 
   --ways    how they end, joined by commas: int (SIGINT, in order), kill (SIGKILL), stop (SIGSTOP, and SIGKILL when its
             kernels have left)
-  --tasks   those of work.py, joined by +     --ends  of each way and task     --seconds  at most, for each"""
+  --tasks   those of work.py, joined by +     --ends  of each way and task     --seconds  at most, for each
+  --reserved-groups  of the trainer: without any it has no green context
+  --priority  of workers among MPS' clients: 0 as the trainer, 1 below it"""
 
 import contextlib
 import os
@@ -18,7 +20,7 @@ import time
 
 from lab import NotRun
 from lab.compare.servers import mps_server
-from lab.options import all_of, count, listed
+from lab.options import all_of, at_least, count, listed
 from lab.process import ANSWER_S
 from lab.work import task_of
 
@@ -49,20 +51,20 @@ def measure(
     tasks: listed("+") = ("compute", "streaming"),
     ends: count = 50,
     seconds=40.0,
+    reserved_groups: at_least(0) = 2,
+    priority: at_least(0, 1) = 1,
 ):
-    return {"name": "worker_ends", "rows": [of_one(build, *each, ends, seconds) for each in pairs(ways, tasks)]}
+    trainer, clients = ["--reserved-groups", str(reserved_groups)], {"CUDA_MPS_CLIENT_PRIORITY": str(priority)}
+    rows = [of_one(build, way, task, ends, seconds, trainer, clients) for way in ways for task in tasks]
+    return {"name": "worker_ends", "reserved_groups": reserved_groups, "priority": priority, "rows": rows}
 
 
-def pairs(ways, tasks):
-    return [(way, task) for way in ways for task in tasks]
-
-
-def of_one(build, way, task, ends, seconds):
+def of_one(build, way, task, ends, seconds, more, clients):
     chosen = random.Random(51)
     with tempfile.TemporaryDirectory() as folder, mps_server() as server:
         socket, log = pathlib.Path(folder, "socket"), pathlib.Path(folder, "trainer")
         environment = {**os.environ, **server}
-        with started(trainer_of(build, socket), environment, log, 0.1) as trainer:
+        with started([*trainer_of(build, socket), *more], environment, log, 0.1) as trainer:
             until = time.monotonic() + ANSWER_S
             while not socket.exists() and trainer.poll() is None and time.monotonic() < until:
                 time.sleep(0.05)
@@ -72,7 +74,7 @@ def of_one(build, way, task, ends, seconds):
             while ended < ends and time.monotonic() < until and OFF not in log.read_text():
                 worker = [f"{build}/bin/lull", "work", "--executor", "cuda", "--attach", f"unix:{socket}"]
                 command, output = [*worker, "--task", task_of(task)], pathlib.Path(folder, "worker")
-                with started(command, environment, output, ANSWER_S) as one:
+                with started(command, {**environment, **clients}, output, ANSWER_S) as one:
                     time.sleep(chosen.uniform(0.45, 0.8))
                     WAYS[way](one)
                 ended += 1
