@@ -24,6 +24,7 @@
 #include <lull/host/task/counter_random.hpp>
 #include <lull/tasks/images/codec/write_image.hpp>
 #include <lull/tasks/images/images_owner.hpp>
+#include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/killed_program.hpp>
 #include <lull/tests/support/test_folder.hpp>
 
@@ -179,7 +180,8 @@ TEST_F(resumed_images, manifests_of_others_are_refused_with_the_reason_and_kept)
 }
 
 TEST_F(resumed_images, killed_at_any_instant_end_with_the_bytes_of_one_that_never_was) {
-  for (int i = 0; i < 60; ++i) add("more" + std::to_string(i) + ".png", 100 + static_cast<std::uint64_t>(i));
+  auto const more = static_cast<int>(trials(60));  // under a sanitizer a picture takes long
+  for (int i = 0; i < more; ++i) add("more" + std::to_string(i) + ".png", 100 + static_cast<std::uint64_t>(i));
   auto const command = [&](char const* out) {
     return std::vector<std::string>{
         LULL_PROGRAM,
@@ -197,12 +199,12 @@ TEST_F(resumed_images, killed_at_any_instant_end_with_the_bytes_of_one_that_neve
   ASSERT_EQ(test::program(command("out"), std::chrono::microseconds{0}), 0);
   counter_random const random{1, 0};
   fs::create_directory(folder_ / "out2");
-  for (std::uint64_t kills = 0; kills < 8; ++kills) {
+  for (std::uint64_t kills = 0; kills < trials(8); ++kills) {
     test::program(command("out2"), std::chrono::microseconds{10'000 + random.below(kills, 100'000)});
   }
   ASSERT_EQ(test::program(command("out2"), std::chrono::microseconds{0}), 0);
   auto const whole = results();
-  ASSERT_EQ(whole.size(), static_cast<std::size_t>(pictures) + 60);
+  ASSERT_EQ(whole.size(), static_cast<std::size_t>(pictures + more));
   fs::remove_all(folder_ / "out");
   fs::rename(folder_ / "out2", folder_ / "out");
   EXPECT_EQ(results(), whole);
