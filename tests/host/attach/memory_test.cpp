@@ -83,7 +83,8 @@ class memory_of_workers : public test::attached {
   static void train_until_held(sharing_trainer& trainer, std::uint64_t bytes) {
     await_that([&] {
       trainer.step();
-      return held_by_workers(trainer) >= bytes && workers_of(trainer).front().items != 0;
+      auto const all = workers_of(trainer);
+      return !all.empty() && all.front().items != 0 && held_by_workers(trainer) >= bytes;
     });
   }
   static bool is_logged(sharing_trainer& trainer, std::string const& words) {
