@@ -144,6 +144,8 @@ TEST_F(memory_of_workers, goes_with_a_process_that_ends_in_order) {
       runtime side{options};
       large_job mine{side};
       await_that([] { return is_asked_to_end.load(); });
+      mine.task.cancel();
+      if (!mine.task.wait(long_enough)) return 8;
     }
     return 7;
   });
