@@ -10,5 +10,6 @@ find_package_handle_standard_args(Libpq REQUIRED_VARS LIBPQ_LIBRARY LIBPQ_INCLUD
 
 if(Libpq_FOUND AND NOT TARGET Libpq::pq)
   add_library(Libpq::pq UNKNOWN IMPORTED)
-  set_target_properties(Libpq::pq PROPERTIES IMPORTED_LOCATION ${LIBPQ_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBPQ_INCLUDE_DIR})
+  set_target_properties(Libpq::pq PROPERTIES IMPORTED_LOCATION ${LIBPQ_LIBRARY})
+  target_include_directories(Libpq::pq INTERFACE ${LIBPQ_INCLUDE_DIR})
 endif()

@@ -36,7 +36,6 @@ using namespace lull::queue;
 constexpr std::size_t job_count = 7'000;
 constexpr std::size_t agent_count = 16;
 constexpr double clip_s = 6 * 3'600;
-constexpr double half_s = 86'400;  // of a user's past use
 
 struct sim_job {
   waiting_job seen;
@@ -147,7 +146,7 @@ void run(std::vector<sim_job>& jobs, policy const& order, bool uses_priority, bo
     }
     if (next < jobs.size() && jobs[next].arrives_s <= now) continue;  // all that come at once are there first
     while (!free.empty() && !waiting.empty()) {
-      for (auto& [user, used] : view.used_s) used = decayed(used, now - used_at_s, half_s);
+      for (auto& [user, used] : view.used_s) used = decayed(used, now - used_at_s, use_halves_s);
       used_at_s = now;
       view.now_s = static_cast<std::int64_t>(now);
       order(waiting, view);

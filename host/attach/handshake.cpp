@@ -21,14 +21,11 @@ std::string machine_text(std::uint32_t kind, std::string const& device) {
 /// Says of which process MPS is missing, and what starts it.
 std::string why_apart(bool trainer_has_it, bool worker_has_it) {
   std::string const start =
-      ": set CUDA_MPS_PIPE_DIRECTORY=/tmp/mps in the environment of both processes, and start nvidia-cuda-mps-control "
-      "-d "
-      "there before either";
+      ": set CUDA_MPS_PIPE_DIRECTORY to one folder in the environment of both processes, and start "
+      "nvidia-cuda-mps-control -d there before either";
   if (trainer_has_it) return " works under MPS, and this process does not" + start;
   if (worker_has_it) return " does not work under MPS, as this process does" + start;
-  return " and this process work without MPS, so that the GPU would serve one at a time and a step could take twice as "
-         "long" +
-         start;
+  return " and this process work without MPS, so that the GPU would serve them by turns" + start;
 }
 
 [[noreturn]] void refuse(std::string const& path, answer const& reply, introduction const& who) {

@@ -65,7 +65,7 @@ struct answer {
   std::uint32_t worker = 0;  // its number in announcements
   std::uint32_t executor = 0;
   std::uint32_t most = 0;      // attached workers
-  std::uint32_t together = 0;  // as the trainer found it; `apart`: that is no in either process, or in one
+  std::uint32_t together = 0;  // the trainer's own; `apart`: it or the worker's is 0
   std::uint32_t padding = 0;
   std::uint64_t reserve_bytes = 0;  // that workers leave free on the device
   short_text<64> device;

@@ -34,16 +34,6 @@ int note_tool(dl_phdr_info* library, std::size_t, void* into) {
   return 0;
 }
 
-std::optional<runtime_mode> mode_from_environment() {
-  char const* const text = std::getenv("LULL");
-  if (text == nullptr || *text == '\0') return std::nullopt;
-  std::string_view const word{text};
-  if (word == "off") return runtime_mode::off;
-  if (word == "observe") return runtime_mode::observe;
-  if (word == "on") return runtime_mode::on;
-  throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
-}
-
 void require_up_to(char const* option, std::chrono::nanoseconds asked, std::chrono::nanoseconds most) {
   if (asked.count() >= 0 && asked <= most) return;
   throw usage_error{std::string{"runtime_options::"} + option + " is " + std::to_string(asked.count()) +
@@ -76,6 +66,16 @@ std::optional<std::string> too_few_connections() {
          ": streams of the trainer that wait for each other may share a queue, with each other or with a stream of "
          "Lull's, "
          "and then wait for ever: unset it, or set it to 1";
+}
+
+std::optional<runtime_mode> mode_from_environment() {
+  char const* const text = std::getenv("LULL");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  std::string_view const word{text};
+  if (word == "off") return runtime_mode::off;
+  if (word == "observe") return runtime_mode::observe;
+  if (word == "on") return runtime_mode::on;
+  throw usage_error{"the environment variable LULL is '" + std::string{word} + "': it must be off, observe or on"};
 }
 
 runtime_options allowed_options(runtime_options asked, executor_kind kind, std::string& why_off) {

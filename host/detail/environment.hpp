@@ -24,6 +24,8 @@ bool one_connection();
 /// (docs/decisions/armed-late.md).
 std::optional<std::string> too_few_connections();
 
+/// Returns the mode that the environment variable LULL names, if it is set. Throws usage_error for an unknown value.
+std::optional<runtime_mode> mode_from_environment();
 /// Returns the options that the environment variable LULL and the process allow; the mode never exceeds what the
 /// program asked for. Logs what it changes, except for LULL's own choice, and sets `why_off` if it turns the mode off.
 /// Throws usage_error if LULL has an unknown value or an option is out of range.

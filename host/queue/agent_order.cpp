@@ -11,12 +11,6 @@
 
 namespace lull::queue {
 
-namespace {
-
-constexpr double half_s = 86'400;  // half of what a user has used counts after a day
-
-}  // namespace
-
 /// Returns the jobs that wait, in the order in which to try them. Agents that all tried the first would get in each
 /// other's way, so each takes one of the first of equal rank.
 std::vector<job_entry> agent::candidates() {
@@ -70,7 +64,7 @@ void agent::note_use(time_point now) {
   bool const is_first = use_noted_ == time_point{};
   double const passed_s = is_first ? 0 : std::chrono::duration<double>(now - use_noted_).count();
   use_noted_ = now;
-  for (auto& [user, used] : used_s_) used = decayed(used, passed_s, half_s);
+  for (auto& [user, used] : used_s_) used = decayed(used, passed_s, use_halves_s);
   std::erase_if(users_, [&](auto const& each) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !is_at_work(is->second.state);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/queue/policy.hpp>
 
-#include <algorithm>
 #include <tuple>
+
+#include <lull/host/queue/policies/sorted.hpp>
 
 namespace lull::queue {
 
@@ -22,9 +23,7 @@ readiness readiness_of(job_document const& job, std::map<std::string, job_entry>
 }
 
 void by_priority_and_age(std::span<job_entry> waiting) {
-  std::sort(waiting.begin(), waiting.end(), [](job_entry const& one, job_entry const& other) {
-    return std::tuple{-one.priority, one.id} < std::tuple{-other.priority, other.id};
-  });
+  sort_by(waiting, [](job_entry const& of) { return std::tuple{-of.priority}; });
 }
 
 }  // namespace lull::queue

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -24,13 +25,23 @@ namespace {
 
 using entries = std::vector<queue::job_entry>;
 
+/// Returns a job's document; nothing where it is not there, or cannot be read.
+std::optional<queue::job_document> document_of(queue::job_store& store, std::string const& id) {
+  try {
+    return store.document(id);
+  } catch (device_error const&) {
+    throw;
+  } catch (error const&) {
+    return std::nullopt;
+  }
+}
+
 /// Returns the jobs that others, which are not over, await.
 std::set<std::string> awaited(queue::job_store& store, entries const& all) {
   std::set<std::string> found;
   for (queue::job_entry const& each : all) {
     if (queue::is_over(each.state)) continue;
-    queue::job_document const job = store.document(each.id);
-    found.insert(job.after.jobs.begin(), job.after.jobs.end());
+    if (auto const job = document_of(store, each.id)) found.insert(job->after.jobs.begin(), job->after.jobs.end());
   }
   return found;
 }
@@ -43,7 +54,8 @@ std::string why_kept(queue::job_store& store, queue::job_entry const& job, std::
   auto const history = store.events(job.id);
   if (history.empty() || history.back().time_s > before_s) return "it was over later than that";
   // `submit --each` submits what no job has been submitted for.
-  auto const labels = store.document(job.id).labels;
+  auto const document = document_of(store, job.id);
+  auto const labels = document ? document->labels : std::map<std::string, std::string>{};
   auto const each = labels.find("each");
   if (std::error_code none; each != labels.end() && std::filesystem::exists(each->second, none))
     return "its file is there, and would be submitted again";

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/runtime.hpp>
 
+#include <algorithm>
+
 #include <lull/host/attach/local_socket.hpp>
+#include <lull/host/detail/environment.hpp>
 #include <lull/host/detail/runtime/runtime_state.hpp>
 
 namespace lull {
@@ -10,7 +13,10 @@ namespace {
 
 /// A process of another user must not start CUDA: under MPS it would wait there until the trainer has ended.
 runtime_options const& with_own_trainer(runtime_options const& options) {
-  if (!options.attach.empty()) attach::connect_to(attach::socket_path(options.attach, "runtime_options::attach"));
+  auto const may_be = detail::mode_from_environment().value_or(runtime_mode::on);
+  bool const is_on = std::min(options.mode, may_be) == runtime_mode::on;
+  if (is_on && !options.attach.empty())
+    attach::connect_to(attach::socket_path(options.attach, "runtime_options::attach"));
   return options;
 }
 

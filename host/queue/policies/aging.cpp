@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/queue/policies/policies.hpp>
 
-#include <algorithm>
 #include <tuple>
+
+#include <lull/host/queue/policies/sorted.hpp>
 
 namespace lull::queue {
 
@@ -18,10 +19,7 @@ std::tuple<bool, double> rank_of(waiting_job const& job, queue_view const& view,
 }  // namespace
 
 void aging::operator()(std::vector<waiting_job>& jobs, queue_view const& view) const {
-  std::sort(jobs.begin(), jobs.end(), [&](waiting_job const& one, waiting_job const& other) {
-    return std::tuple_cat(rank_of(one, view, *this), std::tie(one.id)) <
-           std::tuple_cat(rank_of(other, view, *this), std::tie(other.id));
-  });
+  sort_by(jobs, [&](waiting_job const& of) { return rank_of(of, view, *this); });
 }
 
 }  // namespace lull::queue

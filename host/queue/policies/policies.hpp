@@ -64,6 +64,8 @@ struct weighted {
 /// usage_error, which lists the names.
 policy policy_named(std::string_view text);
 
+/// Half of what a user has used counts after this time.
+inline constexpr double use_halves_s = 86'400;
 /// Returns what is left of a use of so many seconds after `later_s`: half of it after each `half_s`.
 double decayed(double used_s, double later_s, double half_s) noexcept;
 

@@ -202,6 +202,15 @@ TEST_F(queued, jobs_that_have_been_over_are_removed_and_awaited_ones_stay) {
   EXPECT_EQ(in("show", waits).code, 0);
 }
 
+TEST_F(queued, a_job_without_a_document_is_removed_like_another) {
+  std::string const lost = submit("--task compute:items=64,rounds=3");
+  std::filesystem::remove(file("spool/documents/" + lost.substr(lost.size() - 1) + "/" + lost + ".json"));
+  ASSERT_EQ(work_off().code, 0);  // it is refused
+  outcome const cleaned = in("queue clean", "--older 0s");
+  EXPECT_EQ(cleaned.code, 0);
+  EXPECT_EQ(cleaned.text, "removed 1 jobs\n");
+}
+
 TEST_F(queued, a_checkpoint_whose_job_was_removed_is_not_submitted_again) {
   std::filesystem::create_directories(file("saved/one"));
   std::ofstream{file("each.json")} << R"({"schema": "lull.job/1", "run": {"task": "compute"}, "labels": {"each": ")"

@@ -87,12 +87,6 @@ class memory_of_workers : public test::attached {
       return !all.empty() && all.front().items != 0 && held_by_workers(trainer) >= bytes;
     });
   }
-  static bool is_logged(sharing_trainer& trainer, std::string const& words) {
-    return within_time([&] {
-      auto const all = trainer.log().now();
-      return std::any_of(all.begin(), all.end(), [&](auto const& line) { return line.find(words) != line.npos; });
-    });
-  }
   static constexpr std::chrono::seconds test_ends{60};
   probe_arrays other_{{1U << 16}};
 };
@@ -128,7 +122,7 @@ TEST_F(memory_of_workers, that_cannot_go_goes_with_its_process) {
   EXPECT_EQ(trainer.side().memory().give_back(held, 10s), held);
   int const status = test::status_of(child);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
-  EXPECT_TRUE(is_logged(trainer, "is asked to end"));
+  EXPECT_TRUE(has_said(trainer, "is asked to end"));
   trainer.step();
   EXPECT_TRUE(trainer.is_exact());
 }

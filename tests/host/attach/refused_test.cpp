@@ -126,6 +126,12 @@ TEST_F(attached_refused, another_user) {
             })),
             0)
       << "CUDA must not start";
+  EXPECT_EQ(test::status_of(process_of([&] {
+              if (::setuid(nobody) != 0 || ::setenv("LULL", "off", 1) != 0) return 10;
+              return runtime{attached_options(address())}.mode() == runtime_mode::off ? 0 : 1;
+            })),
+            0)
+      << "what is off asks no trainer";
   // … and if somebody opens both to all
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(socket().c_str(), 0666), 0);
