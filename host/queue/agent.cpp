@@ -70,6 +70,7 @@ agent::time_point agent::tick(time_point now) {
     if (std::exchange(is_in_trouble_, false)) log_("the queue can be used again");
     return next;
   } catch (std::exception const& problem) {
+    quiet_listings_ = 0;
     if (!std::exchange(is_in_trouble_, true))
       log_(std::string{"the queue cannot be used now, and is tried again: "} + problem.what());
     return now + about(usual());
@@ -119,7 +120,7 @@ agent::time_point agent::round(time_point now) {
     bool const any_at_work = std::any_of(known_.begin(), known_.end(), [](auto const& each) {
       return is_at_work(each.second.state) || (each.second.state == entry_state::done && !each.second.in_place);
     });
-    bool const is_quiet = has_tried_all_ && !any_begun && !any_at_work && running_.empty();
+    bool const is_quiet = has_tried_all_ && !any_begun && !any_at_work && running_.empty() && outdated_.empty();
     quiet_listings_ = is_quiet ? quiet_listings_ + 1 : 0;
   }
   return running_.empty() ? next_listing_ : std::min<time_point>(next_listing_, now + look_every);
@@ -353,6 +354,7 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
     return false;
   } catch (std::exception const& problem) {  // of this machine, such as a full disk
     begins_after_ = now + rests_for * usual();
+    has_tried_all_ = false;
     change(claimed, entry_state::saved, problem.what());
     return false;
   }

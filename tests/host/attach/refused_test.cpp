@@ -108,6 +108,12 @@ TEST_F(attached_refused, where_no_trainer_shares) {
 
 TEST_F(attached_refused, another_user) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  test::value_pipe trains;
+  pid_t const off = process_of([&] {  // forked while there is one thread: it makes some
+    trains.read<bool>();
+    if (::setuid(nobody) != 0 || ::setenv("LULL", "off", 1) != 0) return 10;
+    return runtime{attached_options(address())}.mode() == runtime_mode::off ? 0 : 1;
+  });
   sharing_trainer trainer{address()};
   auto const as_nobody = [&] {
     return process_of([&] {
@@ -126,12 +132,8 @@ TEST_F(attached_refused, another_user) {
             })),
             0)
       << "CUDA must not start";
-  EXPECT_EQ(test::status_of(process_of([&] {
-              if (::setuid(nobody) != 0 || ::setenv("LULL", "off", 1) != 0) return 10;
-              return runtime{attached_options(address())}.mode() == runtime_mode::off ? 0 : 1;
-            })),
-            0)
-      << "what is off asks no trainer";
+  trains.write(true);
+  EXPECT_EQ(test::status_of(off), 0) << "what is off asks no trainer";
   // … and if somebody opens both to all
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(socket().c_str(), 0666), 0);

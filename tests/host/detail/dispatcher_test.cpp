@@ -47,18 +47,19 @@ TEST_F(runtime_recorded, a_graph_whose_slots_find_no_mapped_memory_gets_them_lat
   runtime_options with = options();
   with.tasks = {type_of<probe_task>(), type_of<fed_probe>()};  // two slots a graph
   auto const side = make(std::move(with));
-  job const task = submit(*side, "a");
+  job const task = side->submit(description("a", 1));  // of which a bubble does a chunk, however busy the machine is
   await(task, job_state::placed);
   std::vector<threads_graph> graphs;
   std::vector<int> kept;
   for (int const left : {0, 1}) {
+    std::chrono::milliseconds length{2};  // of the bubble: longer each time
     int const before = seen.memories;
     int const refused = seen.maps_refused;
     seen.maps_left = left;
     trainer.begin_capture();
     {
       bubble const idle{*side, &trainer, site{"wait"}};
-      trainer.enqueue([] { std::this_thread::sleep_for(2ms); });
+      trainer.enqueue([&length] { std::this_thread::sleep_for(length); });
     }
     graphs.push_back(trainer.end_capture());
     await_that([&] { return seen.maps_refused > refused + 1; });  // asked for again, and what it had is given back
@@ -67,6 +68,7 @@ TEST_F(runtime_recorded, a_graph_whose_slots_find_no_mapped_memory_gets_them_lat
     EXPECT_TRUE(within_time([&] {
       trainer.launch(graphs.back());
       trainer.synchronize();
+      length = std::min(2 * length, std::chrono::milliseconds{100});
       auto const told = side->take_bubbles();
       return std::any_of(told.begin(), told.end(), [](auto const& each) { return each.record().items != 0; });
     })) << "the job came into no replay";

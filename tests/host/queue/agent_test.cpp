@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What agents make of jobs whose programs end in any way.
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -173,6 +174,29 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
   EXPECT_EQ(state_of(id), entry_state::queued);
   is_free = true;
   work_until(waits_first, [&] { return waits_first.is_idle(); });
+  EXPECT_EQ(state_of(id), entry_state::done);
+}
+
+/// Each of these ticks lists the jobs and tries this one: one that goes on later is work that is left.
+TEST_F(agents, are_not_idle_while_this_machine_cannot_begin_a_job) {
+  std::string const id = submit(scripted("true"));
+  bool is_full = true;
+  auto const prepare_if_room = [&](job_document const& job, attempt const& at) {
+    if (is_full) throw device_error{ENOSPC, "no space left", "test", "prepare"};
+    return prepare(job, at);
+  };
+  agent works{*store_, prepare_if_room, [](std::string const&) {}, agent::options{.list_every = 5ms}};
+  auto now = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) {
+    works.tick(now += 100ms);
+    EXPECT_FALSE(works.is_idle()) << "after " << i;
+  }
+  EXPECT_EQ(state_of(id), entry_state::saved);
+  is_full = false;
+  await_that([&] {
+    works.tick(now += 100ms);
+    return works.is_idle();
+  });
   EXPECT_EQ(state_of(id), entry_state::done);
 }
 
