@@ -3,6 +3,8 @@
 #
 # check.sh [NAME…]       runs these configurations (default: all); one line each: what was expected and what came
 # check.sh --list        prints the names
+# check.sh --record      runs all, and writes to explored.txt those that searched for long: what, and how many states
+# check.sh --new NAME…   runs these, but for those that explored.txt has as they are: the same search finds the same
 # check.sh --trace NAME  runs one and prints, step by step, the counterexample that it finds
 #
 # Exit code 0: all as expected; 1: some differ; 2: bad usage; 77: not run, since spin or a C compiler is missing.
@@ -126,9 +128,11 @@ long='attached attached_trainers attached_workers attached_both three_blocks con
 
 names() { grep '|' <<<"$table" | cut -d '|' -f 1 | tr -d ' '; }
 
-trace=0
+trace=0 record=0 new=0
 case ${1-} in
   --list) names; exit 0 ;;
+  --record) record=1; shift; [[ $# == 0 ]] || { echo "check.sh: --record takes no name" >&2; exit 2; } ;;
+  --new) new=1; shift ;;
   --trace) trace=1; shift; [[ $# == 1 ]] || { echo "check.sh: --trace takes one name" >&2; exit 2; } ;;
 esac
 [[ $# -gt 0 ]] || mapfile -t chosen < <(names)
@@ -147,6 +151,22 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
+min_seconds=3  # of a search that is recorded
+
+# Sets flags and search.
+options_of() {  # kind
+  flags=(-DMEMLIM=3500 -DSAFETY) search=()
+  [[ $1 == fair ]] && flags=(-DMEMLIM=3500 -DNFAIR=3) search=(-a -f)
+}
+
+# Prints a hash of all that a search depends on.
+hash_of() {  # model kind expected defines…
+  local model=$1 kind=$2 flags search
+  options_of "$kind"
+  { sed -n 's/^#include "\(.*\)"/\1/p' "$here/$model.pml" | (cd "$here" && xargs -r cat); cat "$here/$model.pml"; echo "${*:2}" "${flags[@]}" "${search[@]}"; } |
+    sha256sum | cut -c 1-32
+}
+
 # Sets got, states and seconds.
 check() {  # name model kind defines…
   local name=$1 model=$2 kind=$3 defines=() flags search
@@ -155,8 +175,7 @@ check() {  # name model kind defines…
   local begun=$SECONDS optimise=-O1
   [[ " $long " == *" $name "* ]] && optimise=-O2
   [[ $name != *[a-z]* ]] && defines+=("-D$name") optimise=-O0  # a mutant: it fails before it has run long
-  flags=(-DMEMLIM=3500 -DSAFETY) search=()
-  [[ $kind == fair ]] && flags=(-DMEMLIM=3500 -DNFAIR=3) search=(-a -f)
+  options_of "$kind"
   got=error states='?'
   if spin -a "${defines[@]}" "$here/$model.pml" >log 2>&1 && "$compiler" $optimise -w "${flags[@]}" -o pan pan.c >>log 2>&1; then
     timeout 280 ./pan -m1000000 -w24 "${search[@]}" >log 2>&1
@@ -174,15 +193,23 @@ check() {  # name model kind defines…
   fi
 }
 
-failed=0
+failed=0 recorded=()
 for name in "${chosen[@]}"; do
   IFS='|' read -r _ model kind expected defines < <(grep "^$name *|" <<<"$table")
-  expected=${expected// /}
+  model=${model// /} kind=${kind// /} expected=${expected// /}
   # shellcheck disable=SC2086
-  check "$name" ${model// /} ${kind// /} $defines
+  hash=$(hash_of "$model" "$kind" "$expected" $defines)
+  if ((new)) && states=$(sed -n "s/^$name $hash \([0-9]*\)\$/\1/p" "$here/explored.txt") && [[ -n $states ]]; then
+    printf '%-6s %-24s expected %-9s %s states, as explored before\n' ok "$name" "$expected" "$states"
+    continue
+  fi
+  # shellcheck disable=SC2086
+  check "$name" "$model" "$kind" $defines
   verdict=ok
   if [[ $got != "$expected" ]]; then verdict=FAILED failed=1; fi
   printf '%-6s %-24s expected %-9s got %-10s %10s states %4d s\n' "$verdict" "$name" "$expected" "$got" "$states" "$seconds"
   [[ $verdict == ok ]] || tail -n 40 log
+  [[ $verdict == ok ]] && ((seconds >= min_seconds)) && recorded+=("$name $hash $states")
 done
+((record && !failed)) && printf '%s\n' "${recorded[@]}" > "$here/explored.txt"
 exit $failed
