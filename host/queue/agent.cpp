@@ -345,7 +345,8 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
   try {
     job.at = attempt_in(store_.folder(claimed.id), claimed.id, claimed.attempt);
     job.prepared = prepare_(job.document, job.at);
-    job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, job.document.run.folder);
+    std::string const& folder = job.prepared.folder.empty() ? job.document.run.folder : job.prepared.folder;
+    job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, folder);
   } catch (usage_error const& wrong) {
     change(claimed, entry_state::refused, wrong.what());
     return false;

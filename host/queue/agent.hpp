@@ -27,6 +27,7 @@ struct prepared_job {
   std::vector<std::string> arguments{};
   std::optional<int> refuses_by{};  // the code with which it says that the job cannot be done; none: no code does
   std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
+  std::string folder{};                                        // where it runs; empty: in the job's
 };
 
 /// Takes jobs from a store and runs each in a process of its own. What an attempt writes has a name of its own, so an

@@ -49,8 +49,7 @@ class reader {
     if (all.text("schema").value_or("") != job_schema)
       all.fail("schema", "\"schema\" must be \"" + std::string{job_schema} + "\"");
     read_run(all);
-    std::string const& program = job_.run.task.empty() ? job_.run.command.front() : job_.run.task;
-    job_.name = short_text(all, "name").value_or(program.substr(0, max_name_bytes));
+    job_.name = short_text(all, "name").value_or(program_of(job_.run).substr(0, max_name_bytes));
     job_.user = short_text(all, "user").value_or("");
     job_.priority = static_cast<int>(all.whole_number("priority", -max_priority, max_priority).value_or(0));
     job_.attempts = static_cast<unsigned>(all.whole_number("attempts", 1, max_attempts).value_or(job_.attempts));
@@ -82,14 +81,16 @@ class reader {
   }
   void read_run(lined_object const& all) {
     all.at("run");  // or it is missing
-    lined_object const run{document_, "/run", {"task", "options", "command", "folder"}};
-    if (run.has("task") == run.has("command")) document_.fail("/run", "\"run\" has either \"task\" or \"command\"");
+    lined_object const run{document_, "/run", {"task", "python", "options", "results", "command", "folder"}};
+    if (run.has("task") + run.has("python") + run.has("command") != 1)
+      document_.fail("/run", R"("run" has one of "task", "python" and "command")");
     job_.run.folder = run.text("folder").value_or("");
     bool const is_path = job_.run.folder.find('\0') == std::string::npos;
     if (run.has("folder") && (!is_path || !std::filesystem::path{job_.run.folder}.is_absolute()))
       run.fail("folder", "\"folder\" is an absolute path");
     if (run.has("command")) {
-      if (run.has("options")) run.fail("options", "\"options\" are of a task: a command has arguments");
+      if (run.has("options")) run.fail("options", "a command has arguments, and no \"options\"");
+      if (run.has("results")) run.fail("results", "\"results\" are options, and a command has none");
       job_.run.command = *run.texts("command", max_arguments);
       if (job_.run.command.empty() || job_.run.command.front().empty())
         run.fail("command", "\"command\" begins with a program");
@@ -97,13 +98,33 @@ class reader {
         if (each.find('\0') != each.npos) run.fail("command", "an argument cannot hold a zero byte");
       return;
     }
-    job_.run.task = *short_text(run, "task");
-    if (!run.has("options")) return;
+    if (run.has("task")) job_.run.task = *short_text(run, "task");
+    if (run.has("python")) read_python(run);
+    if (run.has("options")) read_options(run);
+    if (run.has("results")) read_results(run);
+  }
+  void read_python(lined_object const& run) {
+    job_.run.python = *short_text(run, "python");
+    auto const [code, function] = split_entry(job_.run.python);
+    if (code.empty() || function.empty())
+      run.fail("python", R"("python" is "FILE.py:FUNCTION" or "MODULE:FUNCTION", not ")" + job_.run.python + "\"");
+  }
+  void read_options(lined_object const& run) {
     json const& given = run.at("options");
     std::string const pointer = run.pointer("options");
     if (!given.is_object()) document_.fail(pointer, "\"options\" is an object, not " + kind_of(given));
-    for (auto const& [key, value] : given.items())
+    for (auto const& [key, value] : given.items()) {
+      if (key.find_first_of(std::string_view{"=\0", 2}) != key.npos)
+        document_.fail(lined_object::pointer_to(pointer, key), "an option's name holds no \"=\" and no zero byte");
       job_.run.options.emplace_back(key, spelled(document_, lined_object::pointer_to(pointer, key), value));
+    }
+  }
+  void read_results(lined_object const& run) {
+    job_.run.results = *run.texts("results", max_arguments);
+    for (std::string const& each : job_.run.results)
+      if (std::ranges::find(job_.run.options, each, &std::pair<std::string, std::string>::first) ==
+          job_.run.options.end())
+        run.fail("results", "\"results\" names options, and there is no \"" + each + "\"");
   }
   void read_limits() {
     lined_object const limits{document_, "/at_most", {"wall"}};
@@ -159,6 +180,17 @@ class reader {
 
 }  // namespace
 
+std::string const& program_of(what_runs const& run) {
+  if (!run.task.empty()) return run.task;
+  return run.python.empty() ? run.command.front() : run.python;
+}
+
+std::pair<std::string, std::string> split_entry(std::string const& python) {
+  std::size_t const colon = python.rfind(':');
+  if (colon == python.npos) return {python, ""};
+  return {python.substr(0, colon), python.substr(colon + 1)};
+}
+
 job_document with_value(job_document of, std::string const& name, std::string const& value) {
   of.name = with(of.name, name, value);
   for (auto& [key, text] : of.run.options) text = with(text, name, value);
@@ -191,12 +223,11 @@ std::vector<job_document> parse_jobs(std::string_view json, std::string const& f
 
 std::string to_json(job_document const& job) {
   json all{{"schema", job_schema}, {"name", job.name}};
-  if (job.run.command.empty()) {
-    all["run"]["task"] = job.run.task;
-    for (auto const& [key, value] : job.run.options) all["run"]["options"][key] = value;
-  } else {
-    all["run"]["command"] = job.run.command;
-  }
+  if (!job.run.task.empty()) all["run"]["task"] = job.run.task;
+  if (!job.run.python.empty()) all["run"]["python"] = job.run.python;
+  for (auto const& [key, value] : job.run.options) all["run"]["options"][key] = value;
+  if (!job.run.results.empty()) all["run"]["results"] = job.run.results;
+  if (!job.run.command.empty()) all["run"]["command"] = job.run.command;
   if (!job.run.folder.empty()) all["run"]["folder"] = job.run.folder;
   if (!job.user.empty()) all["user"] = job.user;
   if (job.priority != 0) all["priority"] = job.priority;

@@ -18,10 +18,12 @@ inline constexpr std::size_t max_document_bytes = 1 << 20;
 inline constexpr std::size_t max_array = 10'000;  // jobs of one document
 inline constexpr int max_priority = 1'000;
 
-/// What runs. Exactly one of the two is there.
+/// What runs. Exactly one of task, python and command is there.
 struct what_runs {
   std::string task{};                                          // "NAME", or "PATH:NAME" of a shared library
-  std::vector<std::pair<std::string, std::string>> options{};  // of the task, as a user spells them
+  std::string python{};                                        // "FILE.py:FUNCTION" or "MODULE:FUNCTION"
+  std::vector<std::pair<std::string, std::string>> options{};  // of task or function, as a user spells them
+  std::vector<std::string> results{};                          // which options name files that it writes
   std::vector<std::string> command{};                          // program and arguments; no shell reads them
   std::string folder{};  // where it runs: an absolute path; empty: where the agent does
 };
@@ -45,6 +47,12 @@ struct job_document {
   what_is_awaited after{};
   std::map<std::string, std::string> labels{};
 };
+
+/// Returns the task, the Python function, or the command's program.
+std::string const& program_of(what_runs const& run);
+
+/// Returns "FILE.py" or "MODULE", and "FUNCTION".
+std::pair<std::string, std::string> split_entry(std::string const& python);
 
 /// Reads a document, and makes a job for each combination of the values in `array`: "${NAME}" stands for one of them in
 /// `name`, options and arguments. `file` is named in messages. Errors: input_error with file and line.

@@ -13,7 +13,9 @@
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/attach/local_socket.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/queue/agent.hpp>
+#include <lull/host/queue/child_process.hpp>
 
 namespace lull {
 
@@ -22,6 +24,27 @@ namespace {
 /// Returns whether a trainer listens there now.
 bool shares_bubbles(std::string const& address) {
   return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
+}
+
+/// Returns whether that Python has the package; says so if it has not.
+bool has_package(std::string const& python) {
+  std::string why = "it cannot load the package lull";
+  try {
+    queue::child_process tries{
+        {python, "-c", "import lull.entry, lull.binding; lull.binding.load()"}, "/dev/null", "/"};
+    auto const last = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (std::chrono::steady_clock::now() < last) {
+      if (auto const how = tries.end()) {
+        if (*how == queue::program_end{}) return true;
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+  } catch (usage_error const& wrong) {
+    why = wrong.what();
+  }
+  say("jobs in Python are left to other agents: " + python + ": " + why + "; --python names another");
+  return false;
 }
 
 }  // namespace
@@ -35,16 +58,21 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   agent_settings chosen = asked;
   bool const on_threads = parse_executor(asked.executor, asked.device) == executor_kind::threads;
   chosen.executor = on_threads ? "threads" : "cuda";
+  allowed_folders const allowed{asked.allow};
+  bool const has_python = !asked.allow.empty() && has_package(asked.python);
   std::string const offers = (on_threads ? "CPU threads" : "CUDA device " + std::to_string(asked.device)) +
                              (asked.attach ? ", in the bubbles at " + *asked.attach : "");
   queue::agent works{
       *store,
-      [&](queue::job_document const& job, queue::attempt const& at) { return program_of(job, at, chosen); },
+      [&](queue::job_document const& job, queue::attempt const& at) { return program_of(job, at, chosen, allowed); },
       [](std::string const& line) { say(line); },
       {.jobs_at_once = asked.jobs,
        .offers = offers,
        .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
-       .takes = [&](queue::job_document const& job) { return asked.allow_commands || job.run.command.empty(); },
+       .takes =
+           [&](queue::job_document const& job) {
+             return (job.run.python.empty() || has_python) && is_allowed(job, chosen, allowed);
+           },
        .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
   say("agent " + works.id() + " takes jobs: " + offers);
   bool stopped = false;

@@ -98,6 +98,14 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
                    "shortest:0.7+fair:0.3 [first-come]");
   works.add_flag("--until-empty", agent_.until_empty, "end when no job waits or runs");
   works.add_flag("--allow-commands", agent_.allow_commands, "run jobs that are commands, too, as this user");
+  works
+      .add_option("--allow", agent_.allow,
+                  "run Python jobs and libraries of tasks from this folder, too, which no other user can change")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  works.add_option("--python", agent_.python, "interpreter of Python jobs, which has the package lull")
+      ->capture_default_str()
+      ->type_name("PROGRAM");
 }
 
 std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, std::ostream& out) const {

@@ -35,13 +35,20 @@ entries listed(queue::job_store& store) {
   return all;
 }
 
+/// What not every agent does.
+std::string wanted_of_agents(queue::what_runs const& run) {
+  if (!run.command.empty()) return " with --allow-commands";
+  bool const is_foreign = !run.python.empty() || run.task.find('/') != run.task.npos;
+  return is_foreign ? " that may run " + program_of(run) + ": its --allow names a folder that holds it" : "";
+}
+
 /// Why the job is as it is, in words.
 std::string reason_of(queue::job_store& store, queue::job_entry const& entry, queue::job_document const& job,
                       entries const& all) {
   if (queue::waits(entry.state)) {
     queue::readiness const is = queue::readiness_of(job, all);
     if (is.what != queue::readiness::ready) return is.why;
-    if (entry.state == queue::entry_state::queued) return "waits for an agent";
+    if (entry.state == queue::entry_state::queued) return "waits for an agent" + wanted_of_agents(job.run);
   }
   for (auto history = store.events(entry.id); !history.empty(); history.pop_back())
     if (!history.back().reason.empty()) return history.back().reason;

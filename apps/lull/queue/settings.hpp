@@ -62,6 +62,8 @@ struct agent_settings : queue_settings {
   std::optional<std::string> policy;  // of which jobs come first; none: by priority and age
   bool until_empty = false;
   bool allow_commands = false;
+  std::vector<std::string> allow;  // folders with Python files and libraries of tasks that may run
+  std::string python = "python3";  // the interpreter of Python jobs
 };
 
 /// What can be done to a job that waits, runs or is over.

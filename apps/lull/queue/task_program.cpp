@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ bool is_written(fs::path const& path, std::vector<fs::path> const& outputs) {
   });
 }
 
+/// Of what stands before the colon of a Python function; otherwise it is a module's name.
+bool is_file(std::string const& code) { return code.ends_with(".py"); }
+
 /// Below the job's folder, in one spelling.
 fs::path absolute(std::string const& path, queue::job_document const& job) {
   fs::path const folder = job.run.folder.empty() ? fs::current_path() : fs::path{job.run.folder};
@@ -32,13 +36,23 @@ fs::path absolute(std::string const& path, queue::job_document const& job) {
   return found.has_filename() ? found : found.parent_path();  // without a slash at its end
 }
 
-/// The task as the job asks for it, with its paths below the job's folder.
+bool is_result(queue::what_runs const& run, std::string const& option) {
+  return std::find(run.results.begin(), run.results.end(), option) != run.results.end();
+}
+
+/// The value with which this attempt writes a file of its own; it becomes a result.
+std::string as_result(std::string const& wanted, queue::attempt const& at, queue::prepared_job& into) {
+  std::string const own = at.result(wanted);
+  into.results.emplace_back(own, wanted);
+  return own;
+}
+
+/// The task of this program as the job asks for it, with its paths below the job's folder.
 task_request request_of(queue::job_document const& job) {
-  auto const [library, name] = detail::read_task_name(job.run.task);
-  if (!library.empty())
-    throw usage_error{"task " + job.run.task + ": agents run the tasks of this program alone, and no library's yet"};
-  option_table const table = detail::find_task(name, known_tasks()).options;
-  task_request made{name, option_values{table}};
+  if (!job.run.results.empty())
+    throw usage_error{"\"results\" are of libraries and Python: task " + job.run.task + " says itself what it writes"};
+  option_table const table = detail::find_task(job.run.task, known_tasks()).options;
+  task_request made{job.run.task, option_values{table}};
   for (auto const& [key, value] : job.run.options) {
     auto const row = std::find_if(table.begin(), table.end(), [&](option const& each) { return each.name == key; });
     bool const is_path = row != table.end() && row->kind == option_kind::path && !value.empty();
@@ -47,40 +61,100 @@ task_request request_of(queue::job_document const& job) {
   return made;
 }
 
-queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at,
-                                 agent_settings const& asked) {
+/// … as an attempt runs it.
+std::string own_task(queue::job_document const& job, queue::attempt const& at, queue::prepared_job& into) {
   task_request const wanted = request_of(job);
   std::vector<fs::path> const outputs = entry_of(wanted.name).make(wanted.values)->outputs();
-  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage)};
   task_request request{wanted.name, option_values{wanted.values.table()}};
   for (option const& row : wanted.values.table()) {
     if (!wanted.values.given(row.name)) continue;
-    std::string text = wanted.values.spelling(row.name);
-    if (row.kind == option_kind::path && is_written(text, outputs)) {
-      fs::path const result = at.result(text);
-      made.results.emplace_back(result, text);
-      text = result;
-    }
-    request.values.set(row.name, text);
+    std::string const text = wanted.values.spelling(row.name);
+    bool const is_output = row.kind == option_kind::path && is_written(text, outputs);
+    request.values.set(row.name, is_output ? as_result(text, at, into) : text);
   }
+  return format_task(request);
+}
+
+bool is_of_library(queue::what_runs const& run) { return !detail::read_task_name(run.task).shared_library.empty(); }
+
+/// Where the code of a library or of Python is; nothing: not in an allowed folder.
+std::optional<allowed_folders::code> find_code(queue::job_document const& job, allowed_folders const& allowed) {
+  if (job.run.python.empty())
+    return allowed.find_file(absolute(detail::read_task_name(job.run.task).shared_library, job));
+  std::string const code = queue::split_entry(job.run.python).first;
+  return is_file(code) ? allowed.find_file(absolute(code, job)) : allowed.find_module(code);
+}
+
+allowed_folders::code found_code(queue::job_document const& job, allowed_folders const& allowed) {
+  auto const found = find_code(job, allowed);
+  if (!found) throw usage_error{program_of(job.run) + " is no longer in a folder from which code may be run"};
+  refuse_if_others_can_change(found->file);
+  return *found;
+}
+
+/// A library's. This process does not load it, so what it writes is what the job says.
+std::string foreign_task(queue::job_document const& job, queue::attempt const& at, allowed_folders const& allowed,
+                         queue::prepared_job& into) {
+  std::string const name = detail::read_task_name(job.run.task).name;
+  std::vector<option> table;
+  for (auto const& [key, value] : job.run.options) table.push_back({key, option_kind::text, {}, {}, "of the library"});
+  task_request request{name, option_values{table}, found_code(job, allowed).file.string()};
+  for (auto const& [key, value] : job.run.options)
+    request.values.set(key, is_result(job.run, key) ? as_result(absolute(value, job), at, into) : value);
+  return format_task(request);
+}
+
+void add_place(std::vector<std::string>& arguments, agent_settings const& asked) {
+  if (asked.attach) arguments.insert(arguments.end(), {"--attach", *asked.attach});
+  if (!asked.executor.empty()) arguments.insert(arguments.end(), {"--executor", asked.executor});
+  arguments.insert(arguments.end(), {"--device", std::to_string(asked.device)});
+}
+
+queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked,
+                                 allowed_folders const& allowed) {
+  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage)};
+  std::string const task = is_of_library(job.run) ? foreign_task(job, at, allowed, made) : own_task(job, at, made);
   made.arguments = {"/proc/self/exe", asked.attach ? "work" : "run"};  // also where its file was replaced meanwhile
-  if (asked.attach) made.arguments.insert(made.arguments.end(), {"--attach", *asked.attach});
-  if (!asked.executor.empty()) made.arguments.insert(made.arguments.end(), {"--executor", asked.executor});
-  made.arguments.insert(made.arguments.end(),
-                        {"--device", std::to_string(asked.device), "--task", format_task(request), "--checkpoint",
-                         at.checkpoint.string(), "--resume", "--checkpoint-every", "10s"});
+  add_place(made.arguments, asked);
+  made.arguments.insert(made.arguments.end(), {"--task", task, "--checkpoint", at.checkpoint.string(), "--resume",
+                                               "--checkpoint-every", "10s"});
+  return made;
+}
+
+/// Python begins in a folder from which nobody imports anything, and goes to the job's when it has loaded the package.
+queue::prepared_job python_program(queue::job_document const& job, queue::attempt const& at,
+                                   agent_settings const& asked, allowed_folders const& allowed) {
+  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage), .folder = "/"};
+  made.arguments = {asked.python, "-u", "-m", "lull.entry"};
+  add_place(made.arguments, asked);
+  auto const [code, function] = queue::split_entry(job.run.python);
+  allowed_folders::code const found = found_code(job, allowed);
+  made.arguments.insert(made.arguments.end(), {"--modules", found.folder.string(), "--folder",
+                                               absolute(".", job).string(), "--checkpoint", at.checkpoint.string()});
+  for (auto const& [key, value] : job.run.options) {
+    std::string const text = is_result(job.run, key) ? as_result(absolute(value, job), at, made) : value;
+    made.arguments.insert(made.arguments.end(), {"--option", key + "=" + text});
+  }
+  made.arguments.push_back((is_file(code) ? found.file.string() : code) + ":" + function);
   return made;
 }
 
 }  // namespace
 
-queue::prepared_job program_of(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked) {
-  if (job.run.command.empty()) return task_program(job, at, asked);
-  return {.arguments = job.run.command};
+bool is_allowed(queue::job_document const& job, agent_settings const& asked, allowed_folders const& allowed) {
+  if (!job.run.command.empty()) return asked.allow_commands;
+  bool const is_foreign = !job.run.python.empty() || is_of_library(job.run);
+  return !is_foreign || find_code(job, allowed).has_value();
+}
+
+queue::prepared_job program_of(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked,
+                               allowed_folders const& allowed) {
+  if (!job.run.command.empty()) return {.arguments = job.run.command};
+  return job.run.python.empty() ? task_program(job, at, asked, allowed) : python_program(job, at, asked, allowed);
 }
 
 void check_job(queue::job_document const& job) {
-  if (job.run.command.empty()) request_of(job);
+  if (!job.run.task.empty() && !is_of_library(job.run)) request_of(job);
 }
 
 }  // namespace lull

@@ -53,6 +53,16 @@ TEST(job_document, of_a_command_is_named_by_its_program) {
   EXPECT_EQ(to_json(read(to_json(job)).front()), to_json(job));
 }
 
+TEST(job_document, of_a_python_function_says_which_options_it_writes_to) {
+  job_document const job = read(document("", R"({"python": "a:b.py:f", "options": {"out": "x", "n": 3},
+                                                "results": ["out"]})"))
+                               .front();
+  EXPECT_EQ(job.name, "a:b.py:f");
+  EXPECT_EQ(split_entry(job.run.python), (std::pair<std::string, std::string>{"a:b.py", "f"}));
+  EXPECT_EQ(job.run.results, (std::vector<std::string>{"out"}));
+  EXPECT_EQ(to_json(read(to_json(job)).front()), to_json(job));
+}
+
 TEST(job_document, with_an_array_is_a_job_for_each_combination) {
   auto const all = read(document(R"("name": "s${seed}", "array": {"seed": [1, 2], "rate": ["0.1", 0.2, 3e-1]})",
                                  R"({"task": "mlp", "options": {"seed": "${seed}", "rate": "${rate}"}})"));
@@ -93,11 +103,18 @@ TEST(job_document, that_is_wrong_is_refused_with_its_line) {
       {document(R"("array": {"a": []})"), "3: is a list of strings or numbers"},
       {document(R"("array": {"a": [null]})"), "3: takes a string or a number, not null"},
       {document("", "5"), "2: must be an object, not the number 5"},
-      {document("", "{}"), "2: \"run\" has either \"task\" or \"command\""},
-      {document("", R"({"task": "a", "command": ["b"]})"), "2: \"run\" has either"},
+      {document("", "{}"), R"(2: "run" has one of "task", "python" and "command")"},
+      {document("", R"({"task": "a", "command": ["b"]})"), R"(2: "run" has one of)"},
       {document("", R"({"task": 5})"), "2: \"task\" is a string, not the number 5"},
       {document("", R"({"task": "a", "options": {"b": true}})"), "2: takes a string or a number, not true or false"},
       {document("", R"({"task": "a", "folder": "b"})"), "2: \"folder\" is an absolute path"},
+      {document("", R"({"task": "a", "python": "a:b"})"), R"(2: "run" has one of)"},
+      {document("", R"({"python": "a.py"})"), R"(2: "python" is "FILE.py:FUNCTION" or "MODULE:FUNCTION", not "a.py")"},
+      {document("", R"({"python": "a:"})"), R"(not "a:")"},
+      {document("", R"({"python": "a:b", "results": ["out"]})"),
+       R"(2: "results" names options, and there is no "out")"},
+      {document("", R"({"python": "a:b", "options": {"a=b": 1}})"), "2: an option's name holds no"},
+      {document("", R"({"command": ["a"], "results": ["out"]})"), "2: \"results\" are options, and a command has none"},
       {document("", R"({"command": []})"), "2: \"command\" begins with a program"},
       {document("", R"({"command": "ls -l"})"), "2: \"command\" is an array of at most 1000 strings"},
       {document("", R"({"command": ["a\u0000b"]})"), "2: an argument cannot hold a zero byte"},

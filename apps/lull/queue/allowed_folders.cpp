@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <lull/apps/lull/queue/allowed_folders.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <system_error>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lull/host/error.hpp>
+
+namespace lull {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_within(fs::path const& file, fs::path const& folder) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+}  // namespace
+
+allowed_folders::allowed_folders(std::vector<std::string> const& folders) {
+  for (std::string const& each : folders) {
+    std::error_code wrong;
+    fs::path const found = fs::canonical(each, wrong);
+    if (wrong || !fs::is_directory(found, wrong)) throw usage_error{"--allow " + each + " is no folder"};
+    refuse_if_others_can_change(found);
+    folders_.push_back(found);
+  }
+}
+
+std::optional<allowed_folders::code> allowed_folders::find_file(fs::path const& named) const {
+  std::error_code wrong;
+  fs::path const found = fs::canonical(named, wrong);
+  if (wrong || !fs::is_regular_file(found, wrong)) return std::nullopt;
+  auto const in =
+      std::find_if(folders_.begin(), folders_.end(), [&](auto const& each) { return is_within(found, each); });
+  return in != folders_.end() ? std::optional{code{*in, found}} : std::nullopt;
+}
+
+std::optional<allowed_folders::code> allowed_folders::find_module(std::string const& name) const {
+  bool const is_name = std::all_of(name.begin(), name.end(),
+                                   [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+  if (!is_name || name.starts_with('.') || name.find("..") != name.npos) return std::nullopt;
+  std::string relative = name;
+  std::replace(relative.begin(), relative.end(), '.', '/');
+  for (fs::path const& folder : folders_) {
+    if (auto const package = find_file(folder / relative / "__init__.py")) return code{folder, package->file};
+    if (auto const file = find_file(folder / (relative + ".py"))) return code{folder, file->file};
+  }
+  return std::nullopt;
+}
+
+void refuse_if_others_can_change(fs::path const& path) {
+  for (fs::path each = path;; each = each.parent_path()) {
+    struct stat about {};
+    if (::lstat(each.c_str(), &about) != 0)
+      throw usage_error{each.string() + " cannot be looked at: " + std::generic_category().message(errno)};
+    bool const is_own = about.st_uid == ::geteuid() || about.st_uid == 0;
+    // In a folder such as /tmp others cannot rename what is not theirs.
+    bool const keeps_names = each != path && (about.st_mode & S_ISVTX) != 0;
+    bool const others_write = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !keeps_names;
+    if (!is_own || others_write)
+      throw usage_error{each.string() +
+                        " could be changed by another user, so no code is run from there: it must "
+                        "belong to the agent's user or root, and only they may write to it (chmod go-w)"};
+    if (each == each.parent_path()) return;
+  }
+}
+
+}  // namespace lull
