@@ -22,8 +22,9 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every{20};  // at programs that run
-constexpr int forgets_after = 10;                    // leases without a beat
-constexpr int rests_for = 5;                         // listings, after a job that this machine could not begin
+constexpr std::chrono::seconds look_at_logs_every{1};
+constexpr int forgets_after = 10;  // leases without a beat
+constexpr int rests_for = 5;       // listings, after a job that this machine could not begin
 
 std::string host_name() {
   char name[256] = {};
@@ -90,6 +91,10 @@ void agent::watch_programs(time_point now) {
       ask_to_end(job, now);
     }
     if (job.kill_at && now >= *job.kill_at) job.process->signal(SIGKILL);
+    if (now >= job.next_look_at_log) {
+      bound_log(job.at.log, asked_.max_log_bytes);
+      job.next_look_at_log = now + look_at_logs_every;
+    }
   }
 }
 
@@ -202,6 +207,7 @@ std::optional<job_entry> agent::noted(job_entry const& from, std::optional<job_e
 }
 
 void agent::conclude(running_job& job, program_end const& how) {
+  bound_log(job.at.log, asked_.max_log_bytes);
   std::string const line = last_line(job.at.log);
   std::string const reason =
       "attempt " + std::to_string(job.at.number) + " " + text_of(how) + (line.empty() ? "" : ": " + line);
@@ -343,7 +349,8 @@ bool agent::begin_jobs(time_point now) {
 bool agent::begin(job_entry const& claimed, job_document document, time_point now) {
   running_job job{.entry = claimed, .document = std::move(document), .begun = now};
   try {
-    job.at = attempt_in(store_.folder(claimed.id), claimed.id, claimed.attempt);
+    job.at = attempt_in(store_.folder(claimed.id), claimed.id, claimed.attempt,
+                        job.document.run.python.empty() ? file_use::replaced : file_use::changed);
     job.prepared = prepare_(job.document, job.at);
     std::string const& folder = job.prepared.folder.empty() ? job.document.run.folder : job.prepared.folder;
     job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, folder);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -46,6 +47,7 @@ class agent {
     std::function<bool(job_document const&)> takes{};  // false: it leaves the job to other agents; empty: it takes all
     policy order{};                                    // of jobs that wait; empty: by priority and age
     std::chrono::nanoseconds list_every{0};            // 0: chosen by the lease
+    std::uint64_t max_log_bytes = 16 << 20;            // of an attempt; looked at once a second
   };
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
   static constexpr std::chrono::seconds stops_within{30};
@@ -76,6 +78,7 @@ class agent {
     std::unique_ptr<child_process> process{};
     prepared_job prepared{};
     time_point begun{};
+    time_point next_look_at_log{};
     std::optional<time_point> kill_at{};  // it was asked to end
     bool is_taken = false;                // somebody else has changed it
     bool is_late = false;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -29,21 +30,34 @@ fs::path checkpoint_of(fs::path const& folder, unsigned number) {
   return folder / (std::string{checkpoint_name} + std::to_string(number));
 }
 
-/// Gives an attempt what the last one before it had saved. Files are replaced as a whole, so both may use them.
-void take_over_checkpoint(fs::path const& folder, unsigned number) {
+/// Gives an attempt one file of the last one.
+void take_over(fs::path const& from, fs::path const& to, file_use use) {
+  std::error_code problem;
+  std::error_code none;
+  if (use == file_use::replaced) {
+    fs::create_hard_link(from, to, problem);
+    if (!problem || fs::exists(to, none)) return;
+  }
+  fs::copy_file(from, to, fs::copy_options::skip_existing, problem);
+  if (problem && fs::exists(from, none)) throw fs::filesystem_error{"copying a checkpoint", to, problem};
+}
+
+/// Gives an attempt what the last one before it had saved.
+void take_over_checkpoint(fs::path const& folder, unsigned number, file_use use) {
   fs::path const to = checkpoint_of(folder, number);
   std::error_code none;
   for (unsigned before = number; --before != 0;) {
+    fs::path const from = checkpoint_of(folder, before);
     bool any = false;
-    for (auto const& each : fs::directory_iterator{checkpoint_of(folder, before), none}) {
-      fs::path const target = to / each.path().filename();
-      if (each.is_symlink(none) || !each.is_regular_file(none) || target.filename().string().front() == '.') continue;
+    for (fs::recursive_directory_iterator at{from, none}, end; at != end; at.increment(none)) {
+      fs::path const target = to / at->path().lexically_relative(from);
+      bool const is_unfinished = target.filename().string().front() == '.';
+      if (is_unfinished) at.disable_recursion_pending();
+      if (is_unfinished || at->is_symlink(none)) continue;
+      if (at->is_directory(none)) fs::create_directory(target);
+      if (!at->is_regular_file(none)) continue;
       any = true;
-      std::error_code problem;
-      fs::create_hard_link(each.path(), target, problem);
-      if (!problem || fs::exists(target, none)) continue;
-      fs::copy_file(each.path(), target, fs::copy_options::skip_existing, problem);
-      if (problem && fs::exists(each.path(), none)) throw fs::filesystem_error{"copying a checkpoint", target, problem};
+      take_over(at->path(), target, use);
     }
     if (any) return;
   }
@@ -63,13 +77,13 @@ fs::path attempt::result(fs::path const& wanted) const {
          (name.stem().string() + ".attempt-" + std::to_string(number) + "-" + id + name.extension().string());
 }
 
-attempt attempt_in(fs::path const& folder, std::string const& id, unsigned number) {
+attempt attempt_in(fs::path const& folder, std::string const& id, unsigned number, file_use use) {
   attempt made{.id = id,
                .number = number,
                .checkpoint = checkpoint_of(folder, number),
                .log = folder / ("log-" + std::to_string(number))};
   fs::create_directory(made.checkpoint);
-  take_over_checkpoint(folder, number);
+  take_over_checkpoint(folder, number, use);
   return made;
 }
 
@@ -92,6 +106,24 @@ std::string put_in_place(fs::path const& from, fs::path const& to) {
   if (problem) return from.string() + " cannot be put in place: " + problem.message();
   flush_names_in(to.parent_path());
   return {};
+}
+
+void bound_log(fs::path const& log, std::uint64_t max_bytes) {
+  std::error_code none;
+  std::uintmax_t const size = fs::file_size(log, none);
+  if (none || size <= max_bytes) return;
+  std::string kept = "[what came before is left out: a log has at most " + std::to_string(max_bytes) + " bytes]\n";
+  std::ifstream file{log, std::ios::binary};
+  file.seekg(static_cast<std::streamoff>(size - max_bytes / 2));
+  kept.append(std::istreambuf_iterator<char>{file}, {});
+  auto const open =
+      process_descriptor::opened_by([&] { return ::open(log.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC); });
+  if (!open || ::ftruncate(open.get(), 0) != 0) return;  // tried again at the next look
+  for (std::size_t at = 0; at < kept.size();) {
+    ssize_t const wrote = ::write(open.get(), kept.data() + at, kept.size() - at);
+    if (wrote < 0 && errno != EINTR) return;
+    at += wrote < 0 ? 0 : static_cast<std::size_t>(wrote);
+  }
 }
 
 std::string last_line(fs::path const& log) {

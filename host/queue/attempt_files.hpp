@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -17,14 +18,21 @@ struct attempt {
   std::filesystem::path result(std::filesystem::path const& wanted) const;
 };
 
+/// What a program does with a file of its checkpoint that is there: it puts another in its place, so that two attempts
+/// may have the same one, or it may write into it.
+enum class file_use { replaced, changed };
+
 /// Returns an attempt's files in a job's folder, and makes the checkpoint's. Throws std::filesystem::filesystem_error.
-attempt attempt_in(std::filesystem::path const& folder, std::string const& id, unsigned number);
+attempt attempt_in(std::filesystem::path const& folder, std::string const& id, unsigned number, file_use use);
 /// Removes all that attempts of the job have saved.
 void forget_checkpoints(std::filesystem::path const& folder);
 
 /// Renames a result of an attempt, in the place of one that is there. The name is on the disk then. Returns what is
 /// wrong; empty: it is in place, now or since before.
 std::string put_in_place(std::filesystem::path const& from, std::filesystem::path const& to);
+
+/// Leaves the last half of so many bytes of a log that is longer. What a program writes meanwhile may be lost.
+void bound_log(std::filesystem::path const& log, std::uint64_t max_bytes);
 
 /// Returns the last line of a job's log, as text.
 std::string last_line(std::filesystem::path const& log);

@@ -112,7 +112,7 @@ def place(asked: argparse.Namespace) -> Iterator[Session]:
     options: dict[str, Any] = {
         "device": asked.device,
         "executor": asked.executor,
-        "checkpoint": asked.checkpoint / "tasks",
+        "checkpoint": asked.checkpoint,
     }
     options["tuning"] = Tuning(checkpoint_every=10)
     if asked.attach is not None:

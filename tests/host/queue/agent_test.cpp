@@ -177,6 +177,38 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
   EXPECT_EQ(state_of(id), entry_state::done);
 }
 
+TEST_F(agents, bound_what_a_job_prints_and_keep_its_end) {
+  std::string const id = submit(scripted("yes | head -c 3000000; echo; echo the end; exit 2"));
+  agent works{*store_, prepare, [](std::string const&) {}, {.list_every = 5ms, .max_log_bytes = 1 << 16}};
+  work_until(works, [&] { return state_of(id) == entry_state::refused; });
+  EXPECT_EQ(reason_of(id), "the end");
+  auto const log = store_->folder(id) / "log-1";
+  EXPECT_LE(std::filesystem::file_size(log), 1U << 16);
+  EXPECT_EQ(content(log).rfind("[what came before is left out", 0), 0U) << content(log).substr(0, 100);
+}
+
+TEST_F(agents, give_the_next_attempt_the_folders_of_its_checkpoint) {
+  std::string const id =
+      submit(scripted("cd \"$2\"; if test -e a/b/c; then cat a/b/c > \"$1\"; else mkdir -p a/b .x; echo c > a/b/c; "
+                      "echo > .x/y; exit 1; fi",
+                      "out"));
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
+  EXPECT_EQ(content(folder_.at("out")), "c\n");
+  EXPECT_FALSE(std::filesystem::exists(store_->folder(id) / "checkpoint-2" / ".x"));
+}
+
+TEST(attempt, shares_files_with_the_last_one_where_both_replace_them) {
+  test::test_folder const folder;
+  std::filesystem::path const at = folder.path();
+  attempt const first = attempt_in(at, "ID", 1, file_use::replaced);
+  std::ofstream{first.checkpoint / "saved"} << "1";
+  attempt const second = attempt_in(at, "ID", 2, file_use::replaced);
+  attempt const third = attempt_in(at, "ID", 3, file_use::changed);
+  EXPECT_TRUE(std::filesystem::equivalent(first.checkpoint / "saved", second.checkpoint / "saved"));
+  EXPECT_FALSE(std::filesystem::equivalent(second.checkpoint / "saved", third.checkpoint / "saved"));
+  EXPECT_EQ(content(third.checkpoint / "saved"), "1");
+}
+
 /// Each of these ticks lists the jobs and tries this one: one that goes on later is work that is left.
 TEST_F(agents, are_not_idle_while_this_machine_cannot_begin_a_job) {
   std::string const id = submit(scripted("true"));
