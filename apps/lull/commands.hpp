@@ -11,8 +11,9 @@ namespace lull {
 
 class stop_request;
 
-/// What the program returns to the shell. The last two are those of a program that SIGINT or SIGPIPE ends.
-enum class exit_code : int { done = 0, failed = 1, usage = 2, interrupted = 130, reader_left = 141 };
+/// What the program returns to the shell. `not_attached`: no trainer takes this process, and nothing has run. The last
+/// two are those of a program that SIGINT or SIGPIPE ends.
+enum class exit_code : int { done = 0, failed = 1, usage = 2, not_attached = 3, interrupted = 130, reader_left = 141 };
 
 enum class side_mode { lull, naive, none };
 

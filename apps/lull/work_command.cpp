@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <memory>
 #include <ostream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/apps/lull/work_limits.hpp>
+#include <lull/host/attach/local_socket.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/atomic_file.hpp>
 #include <lull/host/io/folder_lock.hpp>
@@ -21,11 +24,33 @@
 #include <lull/host/measure/side_jobs.hpp>
 
 namespace lull {
+
+namespace {
+
+/// Returns nothing, and says why, where no trainer takes this process.
+std::unique_ptr<runtime> attached(runtime_options const& options) {
+  std::unique_ptr<runtime> side;
+  std::string why;
+  try {
+    side = std::make_unique<runtime>(options);
+    if (side->mode() != runtime_mode::on)
+      why = "nothing is harvested: " + (side->why_off().empty() ? "LULL=observe" : side->why_off());
+  } catch (error const& wrong) {
+    why = wrong.what();
+  }
+  if (why.empty()) return side;
+  say(why);
+  return nullptr;
+}
+
+}  // namespace
+
 exit_code work_command(work_settings const& asked, stop_request const& stop, std::ostream& out) {
   if (asked.cpus) use_cpus_only(*asked.cpus);
   if (asked.host_memory) limit_host_memory(*asked.host_memory);
   // Under MPS the trainer's kernels go before this process's, as those of its own streams do. A user may say otherwise.
   ::setenv("CUDA_MPS_CLIENT_PRIORITY", "1", 0);  // before CUDA starts, and before there are other threads
+  attach::socket_path(asked.attach, "--attach");
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);
@@ -36,12 +61,12 @@ exit_code work_command(work_settings const& asked, stop_request const& stop, std
   runtime_options options =
       options_for(tasks, {.kind = kind, .device = asked.device, .reserved_groups = asked.reserved_groups});
   options.attach = asked.attach;
-  runtime side{options};
+  std::unique_ptr<runtime> const made = attached(options);
+  if (made == nullptr) return exit_code::not_attached;
+  runtime& side = *made;
   executor_of(side).adopt_thread();
   report done = begin_report("work", kind, side_mode::lull, asked);
   for (job_spec const& each : tasks) done.config.tasks.push_back(setting_of(each));
-  if (side.mode() != runtime_mode::on)
-    throw usage_error{"nothing is harvested: " + (side.why_off().empty() ? "LULL=observe" : side.why_off())};
 
   side_jobs jobs{side, side_tasks_of(asked.checkpoint, tasks, executor_of(side)),
                  asked.verify ? results_kept::all : results_kept::none, say};

@@ -174,7 +174,7 @@ void agent::ask_to_end(running_job& job, time_point now) {
 /// Returns whether the job no longer runs here.
 bool agent::look_after(running_job& job, time_point now) {
   if (auto const how = job.process->end()) {
-    conclude(job, *how);
+    conclude(job, *how, now);
     has_tried_all_ = false;
     return true;
   }
@@ -206,7 +206,7 @@ std::optional<job_entry> agent::noted(job_entry const& from, std::optional<job_e
   return now;
 }
 
-void agent::conclude(running_job& job, program_end const& how) {
+void agent::conclude(running_job& job, program_end const& how, time_point now) {
   bound_log(job.at.log, asked_.max_log_bytes);
   std::string const line = last_line(job.at.log);
   std::string const reason =
@@ -227,6 +227,9 @@ void agent::conclude(running_job& job, program_end const& how) {
     change(job.entry, entry_state::saved, "its agent was stopped");
   } else if (job.is_given_back) {
     change(job.entry, entry_state::saved, "its agent could not reach the queue for its lease");
+  } else if (job.prepared.gives_back_by && how == program_end{.code = *job.prepared.gives_back_by}) {
+    begins_after_ = now + rests_for * usual();
+    change(job.entry, entry_state::saved, line.empty() ? reason : line);
   } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
     change(job.entry, entry_state::refused, line.empty() ? reason : line);
   } else if (how.signal != 0) {

@@ -26,7 +26,8 @@ namespace lull::queue {
 /// A program that does a job's work. Code 0: it is done.
 struct prepared_job {
   std::vector<std::string> arguments{};
-  std::optional<int> refuses_by{};  // the code with which it says that the job cannot be done; none: no code does
+  std::optional<int> refuses_by{};     // the code with which it says that the job cannot be done; none: no code does
+  std::optional<int> gives_back_by{};  // … that it cannot run here and now, and that nothing of it has
   std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
   std::string folder{};                                        // where it runs; empty: in the job's
 };
@@ -93,7 +94,7 @@ class agent {
   void look_at_agents(time_point now);
   void look_at_all(time_point now);
   bool look_after(running_job& job, time_point now);
-  void conclude(running_job& job, program_end const& how);
+  void conclude(running_job& job, program_end const& how, time_point now);
   void take_over(time_point now);
   void end(job_entry const& done);
   bool runs_here(std::string const& id) const;

@@ -52,7 +52,8 @@ std::string man_page(CLI::App const& program, std::string_view version) {
          roff(program.get_description()) + "\n.SH SYNOPSIS\n.B lull\n.I COMMAND\n.RI [ OPTIONS ]\n.SH OPTIONS\n" +
          options_of(program) + ".SH COMMANDS\n" + commands_of(program, "lull") +
          ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\na task, a check or the machine failed\n.TP\n2\nwrong usage, or an "
-         "input that cannot be used\n.TP\n130\ninterrupted by a signal\n.TP\n141\n"
+         "input that cannot be used\n.TP\n3\nno trainer takes this process, and nothing has run\n.TP\n130\ninterrupted "
+         "by a signal\n.TP\n141\n"
          "done, but the reader of standard output had left\n"
          ".SH ENVIRONMENT\n.TP\nLULL\noff, observe or on: has priority over what a program asks for\n";
 }

@@ -104,6 +104,10 @@ std::string foreign_task(queue::job_document const& job, queue::attempt const& a
   return format_task(request);
 }
 
+queue::prepared_job refusing() {
+  return {.refuses_by = static_cast<int>(exit_code::usage), .gives_back_by = static_cast<int>(exit_code::not_attached)};
+}
+
 void add_place(std::vector<std::string>& arguments, agent_settings const& asked) {
   if (asked.attach) arguments.insert(arguments.end(), {"--attach", *asked.attach});
   if (!asked.executor.empty()) arguments.insert(arguments.end(), {"--executor", asked.executor});
@@ -112,7 +116,7 @@ void add_place(std::vector<std::string>& arguments, agent_settings const& asked)
 
 queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked,
                                  allowed_folders const& allowed) {
-  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage)};
+  queue::prepared_job made = refusing();
   std::string const task = is_of_library(job.run) ? foreign_task(job, at, allowed, made) : own_task(job, at, made);
   made.arguments = {"/proc/self/exe", asked.attach ? "work" : "run"};  // also where its file was replaced meanwhile
   add_place(made.arguments, asked);
@@ -124,7 +128,8 @@ queue::prepared_job task_program(queue::job_document const& job, queue::attempt 
 /// Python begins in a folder from which nobody imports anything, and goes to the job's when it has loaded the package.
 queue::prepared_job python_program(queue::job_document const& job, queue::attempt const& at,
                                    agent_settings const& asked, allowed_folders const& allowed) {
-  queue::prepared_job made{.refuses_by = static_cast<int>(exit_code::usage), .folder = "/"};
+  queue::prepared_job made = refusing();
+  made.folder = "/";
   made.arguments = {asked.python, "-u", "-m", "lull.entry"};
   add_place(made.arguments, asked);
   auto const [code, function] = queue::split_entry(job.run.python);

@@ -11,7 +11,7 @@ The function gets the job's options by name, and yields side work, one after ano
 
 What it yields is a `lull.side_step`, or a task as a text. It goes on when that is over, in the bubbles of the trainer,
 and has its job. A function that yields nothing may return one. Exit codes: 0; 1: it raised something; 2: the job cannot
-run as it was asked for; 130: asked to stop."""
+run as it was asked for; 3: no trainer takes this process, and nothing has run; 130: asked to stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import pathlib
 import sys
 import time
 import types
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from .binding import Error
@@ -37,6 +37,7 @@ from .threads_stream import ThreadsStream
 
 
 REFUSED = 2
+NOT_ATTACHED = 3
 INTERRUPTED = 130
 CHECKPOINT_FOLDER = "checkpoint_folder"  # a parameter of this name gets it
 LOOKS_EVERY_S = 0.001  # at a job that is not ready yet
@@ -106,21 +107,17 @@ def arguments_of(function: Callable[..., Any], options: dict[str, str], checkpoi
     return made
 
 
-@contextlib.contextmanager
-def place(asked: argparse.Namespace) -> Iterator[Session]:
+def place(asked: argparse.Namespace) -> Session:
     """Where the side work runs: in the bubbles of a trainer that shares them, or on the whole machine."""
     options: dict[str, Any] = {
         "device": asked.device,
         "executor": asked.executor,
         "checkpoint": asked.checkpoint,
+        "tuning": Tuning(checkpoint_every=10),
     }
-    options["tuning"] = Tuning(checkpoint_every=10)
     if asked.attach is not None:
-        session = attach(asked.attach, **options)
-    else:
-        session = harvest(bracket_waits=False, **options)
-    with session as side:
-        yield side
+        return attach(asked.attach, **options)
+    return harvest(bracket_waits=False, **options)
 
 
 def wait_for(job: Job, side: Session, asked: argparse.Namespace) -> None:
@@ -143,8 +140,6 @@ def done(work: object, side: Session, asked: argparse.Namespace) -> Job:
         raise Refused(f"the function gave {work!r}: it yields lull.side_step(…), or a task as a text")
     job = side.submit(work)
     wait_for(job, side, asked)
-    if job.state == "off":
-        raise Error(f"nothing runs here: {side.why_off}")
     if job.state != "finished":
         raise Error(f"{job.task}: {job.state}, {job.status()['failure']}")
     if isinstance(work, str):
@@ -189,7 +184,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.chdir(asked.folder)
         function = found_function(asked.entry, asked.modules)
         ready = arguments_of(function, options, asked.checkpoint)
-        with place(asked) as side:
+        with contextlib.ExitStack() as scope:
+            try:
+                side = scope.enter_context(place(asked))
+            except Error as why:
+                print(f"nothing runs here: {why}", file=sys.stderr)
+                return NOT_ATTACHED
+            if side.mode != "on":
+                print(f"nothing runs here: {side.why_off or 'LULL=observe'}", file=sys.stderr)
+                return NOT_ATTACHED
             run(function, ready, side, asked)
     except Refused as why:
         print(f"{asked.entry}: {why}", file=sys.stderr)

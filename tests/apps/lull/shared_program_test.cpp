@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two programs: `lull harvest --share` replays a trainer, and `lull work --attach` works in its bubbles.
+#include <sys/wait.h>
+
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -13,6 +15,7 @@
 #include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/killed_program.hpp>
+#include <lull/tests/support/within_time.hpp>
 
 namespace lull {
 namespace {
@@ -113,9 +116,31 @@ TEST_F(shared_bubbles, what_cannot_be_is_refused) {
 
 TEST_F(shared_bubbles, without_a_trainer_the_worker_says_what_to_start) {
   outcome const found = ask(work(file("model")));
-  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_EQ(found.code, 3) << found.text;
   EXPECT_NE(found.text.find("no trainer shares its bubbles at"), std::string::npos) << found.text;
   EXPECT_FALSE(std::filesystem::exists(file("model")));
+}
+
+TEST_F(shared_bubbles, an_agent_that_no_trainer_takes_gives_its_jobs_back) {
+  std::string const queue = " --queue spool:" + file("spool");
+  ASSERT_EQ(ask("queue init" + queue).code, 0);
+  ASSERT_EQ(ask("submit " + task(file("queued")) + queue).code, 0);
+  pid_t const trains = trainer();
+  auto const job = [&] { return json::parse(ask("jobs --all --json" + queue).text)[0]; };
+  std::vector<std::string> const agent{LULL_PROGRAM, "agent",   "--executor", "threads",
+                                       "--attach",   address(), "--queue",    "spool:" + file("spool")};
+  std::vector<std::string> in_observe{"/usr/bin/env", "LULL=observe"};
+  in_observe.insert(in_observe.end(), agent.begin(), agent.end());
+  pid_t const wrong = test::started_program(in_observe);
+  EXPECT_TRUE(within_time([&] { return job()["attempts"] > 1; })) << job();
+  EXPECT_EQ(::kill(wrong, SIGINT), 0);
+  EXPECT_EQ(WEXITSTATUS(test::status_of(wrong)), 130);
+  EXPECT_EQ(job()["state"], "saved");
+  pid_t const right = test::started_program(agent);
+  EXPECT_TRUE(within_time([&] { return job()["state"] == "done"; })) << job();
+  ::kill(right, SIGINT);
+  EXPECT_EQ(WEXITSTATUS(test::status_of(right)), 130);
+  test::kill_child(trains);
 }
 
 }  // namespace

@@ -177,6 +177,15 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
   EXPECT_EQ(state_of(id), entry_state::done);
 }
 
+TEST_F(agents, give_back_what_cannot_run_here_and_now_and_count_no_failure) {
+  job_document one = scripted("test $3 -gt 3 || exit 3");
+  one.attempts = 1;
+  std::string const id = submit(one);
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
+  EXPECT_EQ(store_->entry(id).attempt, 4U);
+  EXPECT_EQ(store_->entry(id).failures, 0U);
+}
+
 TEST_F(agents, bound_what_a_job_prints_and_keep_its_end) {
   std::string const id = submit(scripted("yes | head -c 3000000; echo; echo the end; exit 2"));
   agent works{*store_, prepare, [](std::string const&) {}, {.list_every = 5ms, .max_log_bytes = 1 << 16}};
