@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks in the bubbles of another process's trainer.
+#include <errno.h>
 #include <stdlib.h>
 
 #include <chrono>
@@ -51,6 +52,8 @@ exit_code work_command(work_settings const& asked, stop_request const& stop, std
   // Under MPS the trainer's kernels go before this process's, as those of its own streams do. A user may say otherwise.
   ::setenv("CUDA_MPS_CLIENT_PRIORITY", "1", 0);  // before CUDA starts, and before there are other threads
   attach::socket_path(asked.attach, "--attach");
+  static char name[] = "lull";  // for trainers' reports: an agent starts it as /proc/self/exe
+  program_invocation_short_name = name;
   executor_kind const kind = parse_executor(asked.executor, asked.device);
   if (asked.report) check_writable("--report ", *asked.report);
   std::vector<job_spec> const tasks = job_specs(asked.tasks, asked.job_file);

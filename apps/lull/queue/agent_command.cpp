@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes jobs from a queue and runs them.
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
+#include <optional>
 #include <ostream>
+#include <string>
 #include <thread>
 
 #include <lull/apps/lull/job_spec.hpp>
@@ -14,6 +22,7 @@
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/attach/local_socket.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/process_descriptor.hpp>
 #include <lull/host/queue/agent.hpp>
 #include <lull/host/queue/child_process.hpp>
 
@@ -25,6 +34,23 @@ namespace {
 bool shares_bubbles(std::string const& address) {
   return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
 }
+
+/// A process that may end. Throws usage_error if it is not there.
+class other_process {
+ public:
+  explicit other_process(int number)
+      : of_(process_descriptor::opened_by(
+            [&] { return static_cast<int>(::syscall(SYS_pidfd_open, number, 0)); })) {  // Linux 5.3
+    if (!of_) throw usage_error{"--with-process " + std::to_string(number) + ": " + std::strerror(errno)};
+  }
+  bool has_ended() const {
+    pollfd asked{.fd = of_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&asked, 1, 0) == 1;
+  }
+
+ private:
+  process_descriptor of_;
+};
 
 /// Returns whether that Python has the package; says so if it has not.
 bool has_package(std::string const& python) {
@@ -59,6 +85,9 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   bool const on_threads = parse_executor(asked.executor, asked.device) == executor_kind::threads;
   chosen.executor = on_threads ? "threads" : "cuda";
   allowed_folders const allowed{asked.allow};
+  std::optional<other_process> const with =
+      asked.with_process ? std::optional<other_process>{std::in_place, *asked.with_process} : std::nullopt;
+  auto const is_asked_to_stop = [&] { return stop.requested() || (with && with->has_ended()); };
   bool const has_python = !asked.allow.empty() && has_package(asked.python);
   std::string const offers = (on_threads ? "CPU threads" : "CUDA device " + std::to_string(asked.device)) +
                              (asked.attach ? ", in the bubbles at " + *asked.attach : "");
@@ -78,13 +107,13 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   bool stopped = false;
   for (;;) {
     auto const next = works.tick(clock::now());
-    if (stop.requested() && !stopped) {
+    if (!stopped && is_asked_to_stop()) {
       stopped = true;
       works.stop(clock::now());
     }
     if (works.has_stopped(clock::now())) return exit_code::interrupted;
     if (asked.until_empty && works.is_idle()) break;
-    while (clock::now() < next && (stopped || !stop.requested()))
+    while (clock::now() < next && (stopped || !is_asked_to_stop()))
       std::this_thread::sleep_for(std::min<clock::duration>(next - clock::now(), looks_at_stop));
   }
   out << std::flush;

@@ -97,6 +97,9 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
                    "which jobs come first: first-come, shortest, largest, deadline, fair or aging; or several, as "
                    "shortest:0.7+fair:0.3 [first-come]");
   works.add_flag("--until-empty", agent_.until_empty, "end when no job waits or runs");
+  works.add_option("--with-process", agent_.with_process, "stop when this process, such as a trainer, has ended")
+      ->type_name("PID")
+      ->check(CLI::PositiveNumber);
   works.add_flag("--allow-commands", agent_.allow_commands, "run jobs that are commands, too, as this user");
   works
       .add_option("--allow", agent_.allow,

@@ -61,6 +61,7 @@ struct agent_settings : queue_settings {
   std::size_t jobs = 1;               // at once
   std::optional<std::string> policy;  // of which jobs come first; none: by priority and age
   bool until_empty = false;
+  std::optional<int> with_process;  // the agent is asked to stop when this process has ended
   bool allow_commands = false;
   std::vector<std::string> allow;  // folders with Python files and libraries of tasks that may run
   std::string python = "python3";  // the interpreter of Python jobs

@@ -24,6 +24,7 @@ from .bubble_scope import BubbleScope
 from .captured_step import SideStep
 from .job import Job
 from .options import Options, with_options_of
+from .queue_agent import QueueAgent, agent_of
 from .ranks import own_file
 from .runtime import Runtime, no_counts, off_job, refuse_no_task
 from .streams import pointer_of
@@ -39,11 +40,14 @@ class Session:
     """What `with lull.harvest(…) as side:` gives. `mode` is off, observe or on; `unseen` says which waits of this torch
     it cannot observe. All of it works in every mode."""
 
-    def __init__(self, tasks: Sequence[str], options: Options, bracket_waits: bool) -> None:
+    def __init__(
+        self, tasks: Sequence[str], options: Options, bracket_waits: bool, agent: QueueAgent | None = None
+    ) -> None:
         self.unseen = ""
         self.jobs: list[Job] = []
         self._why_off = ""
         self._asked = (tasks, options, bracket_waits)
+        self._agent = agent
         self._runtime: Runtime | None = None
         self._waits: waits.Waits | None = None
         self._marks_steps = False  # the program does
@@ -211,6 +215,8 @@ class Session:
         self._runtime = Runtime(options, tasks=loaded_at_start(tasks) or None)
         self.jobs = self._runtime.jobs
         mode = self._runtime.mode
+        if self._agent is not None and mode == "on":
+            self._agent.start(str(options.share), options.executor, options.device)
         if options.tuning.hook_allocator and mode == "on":
             torch_hook.install(self._runtime.handle)
         if bracket_waits and mode != "off":
@@ -231,6 +237,8 @@ class Session:
         elif options.report is not None:
             named = pathlib.Path(options.report)
             chosen["report"] = named if "%" in named.name else own_file(named, torch)
+        if self._agent is not None and options.share is None:
+            chosen["share"] = self._agent.address()
         if options.checkpoint is not None:
             if not os.fspath(options.checkpoint):
                 raise ArgumentError("checkpoint is empty: leave it out, or name a folder")
@@ -256,6 +264,8 @@ class Session:
         self._runtime = None
         torch_hook.remove()
         try:
+            if self._agent is not None:
+                self._agent.stop()
             if runtime is not None:
                 atexit.unregister(self._stop)
                 runtime.close()
@@ -299,7 +309,14 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 @with_options_of(Options, "mode", "tasks", "attach")
-def harvest(tasks: str | Sequence[str] = (), *, bracket_waits: bool = True, **options: Any) -> Session:
+def harvest(
+    tasks: str | Sequence[str] = (),
+    *,
+    bracket_waits: bool = True,
+    queue: str | None = None,
+    agent: Sequence[str] = (),
+    **options: Any,
+) -> Session:
     """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
     bubbles. "pagerank,compute" is a list of tasks, too.
 
@@ -308,10 +325,13 @@ def harvest(tasks: str | Sequence[str] = (), *, bracket_waits: bool = True, **op
     does; jobs that have not finished by then are cancelled, the results of those that have are written. What can be
     asked for: lull.Options. Open the scope after init_process_group, so that reserved groups are kept for what arrives.
 
+    `queue`: such as "spool:/home/me/queue": an agent takes jobs from there, and runs each in a process of its own in
+    the bubbles of this one. `agent`: more of its arguments, such as ["--allow", "jobs"]. Needs MPS, as `share` does.
+
     A torch older than waits.OLDEST leaves everything off with a warning, unless LULL=on; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe in
     the environment lowers the mode; LULL=on lifts these checks, and never makes a harvest of `observe`."""
-    return Session(_listed(tasks), Options(mode="on", **options), bracket_waits)
+    return Session(_listed(tasks), Options(mode="on", **options), bracket_waits, agent_of(queue, agent))
 
 
 @with_options_of(Options, "mode", "tasks", "attach", "share", "max_slowdown")
