@@ -86,6 +86,11 @@ void agent::watch_programs(time_point now) {
       job.is_given_back = true;
       ask_to_end(job, now);
     }
+    bool const is_first = job.prepared.tries_for && job.entry.attempt == 1;
+    if (is_first && now - job.begun >= *job.prepared.tries_for && !job.kill_at) {
+      job.is_tried = true;
+      ask_to_end(job, now);
+    }
     if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
       job.is_late = true;
       ask_to_end(job, now);
@@ -225,6 +230,8 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
     change(job.entry, entry_state::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
   } else if (stopped_) {
     change(job.entry, entry_state::saved, "its agent was stopped");
+  } else if (job.is_tried) {
+    change(job.entry, entry_state::saved, "it ran for as long as it is tried for");
   } else if (job.is_given_back) {
     change(job.entry, entry_state::saved, "its agent could not reach the queue for its lease");
   } else if (job.prepared.gives_back_by && how == program_end{.code = *job.prepared.gives_back_by}) {
@@ -335,7 +342,7 @@ bool agent::begin_jobs(time_point now) {
       break;
     }
     job_document const* const found = document_of(each);
-    if (found == nullptr || (asked_.takes && !asked_.takes(*found))) continue;
+    if (found == nullptr || (asked_.takes && !asked_.takes(*found, each))) continue;
     readiness const is = readiness_now(*found);
     if (is.what == readiness::never) change(each, entry_state::refused, is.why);
     if (is.what != readiness::ready) continue;

@@ -28,6 +28,7 @@ struct prepared_job {
   std::vector<std::string> arguments{};
   std::optional<int> refuses_by{};     // the code with which it says that the job cannot be done; none: no code does
   std::optional<int> gives_back_by{};  // … that it cannot run here and now, and that nothing of it has
+  std::optional<std::chrono::nanoseconds> tries_for{};         // its first attempt is stopped then; none: it is not
   std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
   std::string folder{};                                        // where it runs; empty: in the job's
 };
@@ -43,12 +44,13 @@ class agent {
 
   struct options {
     std::size_t jobs_at_once = 1;
-    std::string offers{};                              // what it has, in words
-    std::function<bool()> is_free{};                   // whether a job may begin now; empty: always
-    std::function<bool(job_document const&)> takes{};  // false: it leaves the job to other agents; empty: it takes all
-    policy order{};                                    // of jobs that wait; empty: by priority and age
-    std::chrono::nanoseconds list_every{0};            // 0: chosen by the lease
-    std::uint64_t max_log_bytes = 16 << 20;            // of an attempt; looked at once a second
+    std::string offers{};             // what it has, in words
+    std::function<bool()> is_free{};  // whether a job may begin now; empty: always
+    /// False: it leaves the job to other agents; empty: it takes all.
+    std::function<bool(job_document const&, job_entry const&)> takes{};
+    policy order{};                          // of jobs that wait; empty: by priority and age
+    std::chrono::nanoseconds list_every{0};  // 0: chosen by the lease
+    std::uint64_t max_log_bytes = 16 << 20;  // of an attempt; looked at once a second
   };
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
   static constexpr std::chrono::seconds stops_within{30};
@@ -83,6 +85,7 @@ class agent {
     std::optional<time_point> kill_at{};  // it was asked to end
     bool is_taken = false;                // somebody else has changed it
     bool is_late = false;
+    bool is_tried = false;       // for long enough
     bool is_given_back = false;  // its agent could not beat for its lease
   };
 

@@ -85,6 +85,7 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   bool const on_threads = parse_executor(asked.executor, asked.device) == executor_kind::threads;
   chosen.executor = on_threads ? "threads" : "cuda";
   allowed_folders const allowed{asked.allow};
+  if (asked.tries_for) duration_of(*asked.tries_for, "--try-for");  // or it is none
   std::optional<other_process> const with =
       asked.with_process ? std::optional<other_process>{std::in_place, *asked.with_process} : std::nullopt;
   auto const is_asked_to_stop = [&] { return stop.requested() || (with && with->has_ended()); };
@@ -99,8 +100,10 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
        .offers = offers,
        .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
        .takes =
-           [&](queue::job_document const& job) {
-             return (job.run.python.empty() || has_python) && is_allowed(job, chosen, allowed);
+           [&](queue::job_document const& job, queue::job_entry const& entry) {
+             bool const is_tested = entry.attempt != 0 || !asked.attach || asked.allow_untested;
+             return (job.run.python.empty() || has_python) && (is_tested || !is_foreign(job.run)) &&
+                    is_allowed(job, chosen, allowed);
            },
        .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
   say("agent " + works.id() + " takes jobs: " + offers);

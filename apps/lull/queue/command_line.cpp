@@ -106,6 +106,15 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
                   "run Python jobs and libraries of tasks from this folder, too, which no other user can change")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
+  works
+      .add_flag("--allow-untested", agent_.allow_untested,
+                "run code from --allow beside a trainer, too, if it has not run on an agent without one yet")
+      ->needs("--allow");
+  works
+      .add_option("--try-for", agent_.tries_for,
+                  "stop a job's first attempt after this time: agents beside trainers go on with it")
+      ->type_name("TIME")
+      ->excludes("--attach");
   works.add_option("--python", agent_.python, "interpreter of Python jobs, which has the package lull")
       ->capture_default_str()
       ->type_name("PROGRAM");

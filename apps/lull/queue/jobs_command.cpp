@@ -15,6 +15,7 @@
 
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
+#include <lull/apps/lull/queue/task_program.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/queue/job_id.hpp>
@@ -38,8 +39,9 @@ entries listed(queue::job_store& store) {
 /// What not every agent does.
 std::string wanted_of_agents(queue::what_runs const& run) {
   if (!run.command.empty()) return " with --allow-commands";
-  bool const is_foreign = !run.python.empty() || run.task.find('/') != run.task.npos;
-  return is_foreign ? " that may run " + program_of(run) + ": its --allow names a folder that holds it" : "";
+  if (!is_foreign(run)) return "";
+  return " that may run " + program_of(run) +
+         ": its --allow names a folder that holds it; beside a trainer it has --allow-untested, too";
 }
 
 /// Why the job is as it is, in words.

@@ -63,8 +63,10 @@ struct agent_settings : queue_settings {
   bool until_empty = false;
   std::optional<int> with_process;  // the agent is asked to stop when this process has ended
   bool allow_commands = false;
-  std::vector<std::string> allow;  // folders with Python files and libraries of tasks that may run
-  std::string python = "python3";  // the interpreter of Python jobs
+  std::vector<std::string> allow;        // folders with Python files and libraries of tasks that may run
+  bool allow_untested = false;           // … also in the bubbles of a trainer, when it has run nowhere yet
+  std::optional<std::string> tries_for;  // a duration: what has run nowhere yet goes back after that
+  std::string python = "python3";        // the interpreter of Python jobs
 };
 
 /// What can be done to a job that waits, runs or is over.

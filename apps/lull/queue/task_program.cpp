@@ -10,6 +10,7 @@
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/units.hpp>
 #include <lull/host/task/task_request.hpp>
 
 namespace lull {
@@ -146,16 +147,20 @@ queue::prepared_job python_program(queue::job_document const& job, queue::attemp
 
 }  // namespace
 
+bool is_foreign(queue::what_runs const& run) { return !run.python.empty() || is_of_library(run); }
+
 bool is_allowed(queue::job_document const& job, agent_settings const& asked, allowed_folders const& allowed) {
   if (!job.run.command.empty()) return asked.allow_commands;
-  bool const is_foreign = !job.run.python.empty() || is_of_library(job.run);
-  return !is_foreign || find_code(job, allowed).has_value();
+  return !is_foreign(job.run) || find_code(job, allowed).has_value();
 }
 
 queue::prepared_job program_of(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked,
                                allowed_folders const& allowed) {
   if (!job.run.command.empty()) return {.arguments = job.run.command};
-  return job.run.python.empty() ? task_program(job, at, asked, allowed) : python_program(job, at, asked, allowed);
+  queue::prepared_job made =
+      job.run.python.empty() ? task_program(job, at, asked, allowed) : python_program(job, at, asked, allowed);
+  if (asked.tries_for && is_foreign(job.run)) made.tries_for = parse_duration(*asked.tries_for);
+  return made;
 }
 
 void check_job(queue::job_document const& job) {

@@ -7,6 +7,9 @@
 
 namespace lull {
 
+/// Returns whether it is code that does not come with this program: a library's, or in Python.
+bool is_foreign(queue::what_runs const& run);
+
 /// Returns whether an agent that was asked for so runs the job, or leaves it to others.
 bool is_allowed(queue::job_document const& job, agent_settings const& asked, allowed_folders const& allowed);
 

@@ -114,7 +114,10 @@ class Entry(unittest.TestCase):
         stream = lull.ThreadsStream()
         self.addCleanup(stream.close)
         with lull.harvest(share=address, executor="threads", bracket_waits=False, tuning=ANY_BUBBLE) as side:
-            agent = self.agent("--until-empty", "--allow", str(self.code), "--attach", address)
+            beside = ["--until-empty", "--allow", str(self.code), "--attach", address]
+            self.agent(*beside).communicate(timeout=LIMIT_S)
+            self.assertEqual(self.job(job)["state"], "queued", "it has run nowhere without a trainer")
+            agent = self.agent(*beside, "--allow-untested")
             deadline = time.monotonic() + LIMIT_S
             while agent.poll() is None and time.monotonic() < deadline:
                 with lull.bubble("step", stream):
@@ -124,6 +127,16 @@ class Entry(unittest.TestCase):
         self.assertEqual(agent.wait(LIMIT_S), 0)
         self.assertEqual(self.job(job)["state"], "done")
         self.assertEqual((self.folder / "loss.txt").read_text(), "step 100: 1280")
+
+    def test_a_first_attempt_may_be_stopped_after_a_time(self):
+        job = self.submitted("evaluate:saves", {"out": "out.txt"}, ["out"])
+        tries = self.agent("--allow", str(self.code), "--try-for", "1s")
+        deadline = time.monotonic() + LIMIT_S
+        while self.job(job)["attempts"] < 2 and time.monotonic() < deadline:  # the second is not stopped, and ends
+            time.sleep(0.05)
+        tries.send_signal(signal.SIGINT)
+        self.assertEqual(tries.wait(LIMIT_S), 130)
+        self.assertIn("it ran for as long as it is tried for", self.lull("show", job))
 
     def test_a_stopped_agents_job_goes_on_from_its_checkpoint_folder(self):
         job = self.submitted("evaluate:saves", {"out": "out.txt"}, ["out"])

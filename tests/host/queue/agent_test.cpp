@@ -158,7 +158,7 @@ TEST_F(agents, end_what_a_job_has_left_running) {
 TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_is_free) {
   std::string const id = submit(scripted("true"));
   agent::options asked{.list_every = 5ms};
-  asked.takes = [](job_document const&) { return false; };
+  asked.takes = [](job_document const&, job_entry const&) { return false; };
   agent takes_none{*store_, prepare, [](std::string const&) {}, asked};
   work_until(takes_none, [&] { return takes_none.is_idle(); });
   EXPECT_EQ(state_of(id), entry_state::queued);
@@ -175,6 +175,21 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
   is_free = true;
   work_until(waits_first, [&] { return waits_first.is_idle(); });
   EXPECT_EQ(state_of(id), entry_state::done);
+}
+
+TEST_F(agents, stop_what_they_try_first_when_its_time_is_over) {
+  std::string const id = submit(
+      scripted("test $3 -gt 1 && exit; trap 'echo here > \"$2/half\"; exit 130' INT; while :; do sleep 0.01; done"));
+  auto const tried = [](job_document const& job, attempt const& at) {
+    prepared_job made = prepare(job, at);
+    made.tries_for = 100ms;
+    return made;
+  };
+  agent works{*store_, tried, [](std::string const&) {}, agent::options{.list_every = 5ms}};
+  work_until(works, [&] { return state_of(id) == entry_state::done; });
+  EXPECT_EQ(store_->entry(id).attempt, 2U);
+  EXPECT_EQ(store_->entry(id).failures, 0U);
+  EXPECT_EQ(content(store_->folder(id) / "checkpoint-2" / "half"), "here\n");
 }
 
 TEST_F(agents, give_back_what_cannot_run_here_and_now_and_count_no_failure) {
