@@ -239,6 +239,9 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
     change(job.entry, entry_state::saved, line.empty() ? reason : line);
   } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
     change(job.entry, entry_state::refused, line.empty() ? reason : line);
+  } else if (job.prepared.is_foreign && asked_.is_free && !asked_.is_free()) {
+    change(job.entry, entry_state::held, "the trainer beside it was gone when " + reason,
+           [](job_entry& of) { ++of.deaths; });
   } else if (how.signal != 0) {
     bool const is_last = job.entry.deaths + 1 >= max_deaths;
     change(job.entry, is_last ? entry_state::held : entry_state::saved, reason, [](job_entry& of) { ++of.deaths; });

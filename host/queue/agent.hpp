@@ -28,6 +28,7 @@ struct prepared_job {
   std::vector<std::string> arguments{};
   std::optional<int> refuses_by{};     // the code with which it says that the job cannot be done; none: no code does
   std::optional<int> gives_back_by{};  // … that it cannot run here and now, and that nothing of it has
+  bool is_foreign = false;             // its code may end a trainer beside it: where both end together, it is held
   std::optional<std::chrono::nanoseconds> tries_for{};         // its first attempt is stopped then; none: it is not
   std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
   std::string folder{};                                        // where it runs; empty: in the job's

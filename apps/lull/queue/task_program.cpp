@@ -159,7 +159,8 @@ queue::prepared_job program_of(queue::job_document const& job, queue::attempt co
   if (!job.run.command.empty()) return {.arguments = job.run.command};
   queue::prepared_job made =
       job.run.python.empty() ? task_program(job, at, asked, allowed) : python_program(job, at, asked, allowed);
-  if (asked.tries_for && is_foreign(job.run)) made.tries_for = parse_duration(*asked.tries_for);
+  made.is_foreign = is_foreign(job.run);
+  if (asked.tries_for && made.is_foreign) made.tries_for = parse_duration(*asked.tries_for);
   return made;
 }
 

@@ -192,6 +192,23 @@ TEST_F(agents, stop_what_they_try_first_when_its_time_is_over) {
   EXPECT_EQ(content(store_->folder(id) / "checkpoint-2" / "half"), "here\n");
 }
 
+TEST_F(agents, hold_foreign_code_that_ended_with_the_trainer_beside_it) {
+  std::string const gone = folder_.at("gone");
+  for (bool const is_foreign : {true, false}) {
+    std::filesystem::remove(gone);
+    std::string const id = submit(scripted("test $3 -gt 1 || { touch " + gone + "; exit 1; }"));
+    auto const in_trainer = [&](job_document const& job, attempt const& at) {
+      prepared_job made = prepare(job, at);
+      made.is_foreign = is_foreign;
+      return made;
+    };
+    auto const listens = [&] { return !std::filesystem::exists(gone); };
+    agent works{*store_, in_trainer, [](std::string const&) {}, agent::options{.is_free = listens, .list_every = 5ms}};
+    work_until(works, [&] { return state_of(id) == (is_foreign ? entry_state::held : entry_state::saved); });
+    EXPECT_EQ(reason_of(id).find("the trainer beside it was gone when attempt 1 ended with code 1") == 0, is_foreign);
+  }
+}
+
 TEST_F(agents, give_back_what_cannot_run_here_and_now_and_count_no_failure) {
   job_document one = scripted("test $3 -gt 3 || exit 3");
   one.attempts = 1;
