@@ -28,9 +28,14 @@ constexpr std::array size_units{unit{"TiB", 1ull << 40},
                                 unit{"KB", 1'000},
                                 unit{"B", 1}};
 // Largest first, the order in which a printer tries them. Printing starts at seconds.
-constexpr std::array duration_units{unit{"h", 3'600'000'000'000}, unit{"min", 60'000'000'000}, unit{"s", 1'000'000'000},
-                                    unit{"ms", 1'000'000},        unit{"us", 1'000},           unit{"ns", 1}};
-constexpr std::span printed_units = std::span{duration_units}.subspan<2>();
+constexpr std::array duration_units{unit{"d", 86'400'000'000'000},
+                                    unit{"h", 3'600'000'000'000},
+                                    unit{"min", 60'000'000'000},
+                                    unit{"s", 1'000'000'000},
+                                    unit{"ms", 1'000'000},
+                                    unit{"us", 1'000},
+                                    unit{"ns", 1}};
+constexpr std::span printed_units = std::span{duration_units}.subspan<3>();
 constexpr std::chrono::nanoseconds max_duration = std::chrono::hours{24 * 365 * 100};
 
 std::string quoted(std::string_view text) { return "\"" + std::string{text} + "\""; }
@@ -120,7 +125,7 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
   if (parts.unit_name.empty() && parts.number == 0) return {};
   unit const* const found = find_unit(duration_units, parts.unit_name);
   if (found == nullptr) {
-    throw usage_error(quoted(text) + " is not " + std::string{expected} + ": units are ns, us, ms, s, min and h");
+    throw usage_error(quoted(text) + " is not " + std::string{expected} + ": units are ns, us, ms, s, min, h and d");
   }
   double const nanoseconds = std::round(parts.number * static_cast<double>(found->factor));
   if (nanoseconds > static_cast<double>(max_duration.count())) {

@@ -21,8 +21,8 @@ double parse_real(std::string_view text);
 /// A fraction needs a unit and must come to whole bytes.
 std::uint64_t parse_size(std::string_view text);
 
-/// "500ns", "100us", "2ms", "1.5s", "30min", "2h"; the unit is required, but for "0". Rounded to whole nanoseconds; at
-/// most 100 years.
+/// "500ns", "100us", "2ms", "1.5s", "30min", "2h", "7d"; the unit is required, but for "0". Rounded to whole
+/// nanoseconds; at most 100 years.
 std::chrono::nanoseconds parse_duration(std::string_view text);
 
 /// The shortest exact spelling in the largest unit up to seconds that is not above the value: "1.5s", "100us", "0".

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <lull/host/error.hpp>
+#include <lull/host/queue/attempt_record.hpp>
 #include <lull/host/queue/job_id.hpp>
 #include <lull/host/queue/policy.hpp>
 
@@ -293,8 +294,8 @@ void agent::take_over(time_point now) {
       continue;
     }
     bool const is_last = each.deaths + 1 >= max_deaths;
-    change(each, is_last ? entry_state::held : entry_state::saved,
-           "agent " + each.agent + " has not been heard of for its lease", [](job_entry& of) { ++of.deaths; });
+    change(each, is_last ? entry_state::held : entry_state::saved, lost_lease_reason(each.agent),
+           [](job_entry& of) { ++of.deaths; });
   }
 }
 

@@ -111,7 +111,7 @@ std::optional<std::string> open_folder::read(std::string const& name, std::size_
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0) fail("open", name);
   if (!S_ISREG(about.st_mode)) throw input_error{(path_ / name).string(), 0, "is no ordinary file"};
-  std::string text(max_bytes + 1, '\0');
+  std::string text(std::min(static_cast<std::size_t>(about.st_size), max_bytes) + 1, '\0');
   std::size_t got = 0;
   for (;;) {
     ssize_t const more = ::read(file.get(), text.data() + got, text.size() - got);

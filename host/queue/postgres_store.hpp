@@ -38,6 +38,7 @@ class postgres_store final : public job_store {
   bool remove(job_entry const& from) override;
   void beat(agent_record const& agent) override;
   std::vector<agent_record> agents() override;
+  bool keeps_time() const override { return true; }
   void forget_agent(std::string const& id) override;
   std::chrono::nanoseconds lease() const override { return queue_.lease; }
   std::filesystem::path folder(std::string const& id) override;

@@ -53,7 +53,7 @@ struct job_entry {
 struct job_event {
   std::uint64_t version = 0;
   entry_state state = entry_state::queued;
-  std::int64_t time_s = 0;  // since 1970 (UTC), by the clock of the machine that made the change
+  std::int64_t time_s = 0;  // since 1970 (UTC); by which clock, see job_store::keeps_time
   std::string agent{};
   unsigned attempt = 0;
   std::string reason{};                                        // in words; empty: none is needed
@@ -92,6 +92,9 @@ class job_store {
   virtual std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) = 0;
   /// Returns the job's history, the oldest first.
   virtual std::vector<job_event> events(std::string const& id) = 0;
+  /// Returns whether times of histories are by one clock, the store's; otherwise each is by the clock of the machine
+  /// that made the change.
+  virtual bool keeps_time() const { return false; }
 
   /// Removes a job that is over as in `from`, with its document, history, checkpoints and logs; its results stay.
   /// Returns false if it is no longer so. Where the process dies meanwhile, the job is there as before, or is not

@@ -74,7 +74,7 @@ def main(program, root):
     helps = {"": overview}
     for name in re.findall(r"^ {2}([a-z]+) ", overview.partition("Subcommands:")[2], re.M):
         helps[name] = said_by(program, name, "--help")
-    for name in ("new task", "queue check", "queue clean", "queue init"):
+    for name in ("new task", "queue check", "queue clean", "queue init", "queue metrics"):
         helps[name] = said_by(program, *name.split(), "--help")
     listed = json.loads(said_by(program, "tasks", "--json"))["tasks"]
     of_a_job = {"priority"}

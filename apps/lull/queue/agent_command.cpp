@@ -9,12 +9,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iostream>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <thread>
 
 #include <lull/apps/lull/job_spec.hpp>
+#include <lull/apps/lull/queue/agent_log.hpp>
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/apps/lull/queue/task_program.hpp>
@@ -92,10 +93,14 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   bool const has_python = !asked.allow.empty() && has_package(asked.python);
   std::string const offers = (on_threads ? "CPU threads" : "CUDA device " + std::to_string(asked.device)) +
                              (asked.attach ? ", in the bubbles at " + *asked.attach : "");
+  auto const log = [&](std::string const& line) {
+    if (asked.log != "json") return say(line);
+    std::cerr << json_line(line, std::chrono::system_clock::now());
+  };
   queue::agent works{
       *store,
       [&](queue::job_document const& job, queue::attempt const& at) { return program_of(job, at, chosen, allowed); },
-      [](std::string const& line) { say(line); },
+      log,
       {.jobs_at_once = asked.jobs,
        .offers = offers,
        .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
@@ -106,7 +111,7 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
                     is_allowed(job, chosen, allowed);
            },
        .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
-  say("agent " + works.id() + " takes jobs: " + offers);
+  log("agent " + works.id() + " takes jobs: " + offers);
   bool stopped = false;
   for (;;) {
     auto const next = works.tick(clock::now());

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <lull/host/queue/job_document.hpp>
 
@@ -31,7 +32,7 @@ void add_json(CLI::App& command, queue_settings& into) {
 }  // namespace
 
 queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
-  CLI::App& queues = *app.add_subcommand("queue", "make, check or clean a queue in which jobs wait for agents");
+  CLI::App& queues = *app.add_subcommand("queue", "make, check, clean or watch a queue in which jobs wait for agents");
   queues.require_subcommand(1);
   CLI::App& inits = add(queues, "init", "make it, or bring it up to date; what is there stays", init_);
   inits.add_option("--lease", init_.lease, "an agent that is not heard of for this long loses its jobs")
@@ -45,6 +46,11 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
                          "remove jobs that have been over for a time, with logs and checkpoints; results stay", clean_);
   cleans.add_option("--older", clean_.older, "for how long at least, such as 720h")->required()->type_name("TIME");
   add_json(cleans, clean_);
+  CLI::App& measures = add(queues, "metrics", "write what is in it as figures for Prometheus", metrics_);
+  measures.add_option("--out", metrics_.out, "file that is replaced as a whole, such as queue.prom [standard output]")
+      ->type_name("FILE");
+  measures.add_option("--every", metrics_.every, "write them again after this time, until it is asked to stop")
+      ->type_name("TIME");
 
   CLI::App& submits = add(app, "submit", "put jobs into a queue, and print their ids", submit_);
   submits.add_option("JOB", submit_.files, "JSON files of schema lull.job/1");
@@ -85,6 +91,13 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
   logs.add_option("ID", logs_.id, "of the job")->required();
   logs.add_flag("-f,--follow", logs_.follow, "go on until the job is over");
 
+  CLI::App& uses = add(app, "usage", "say what jobs came to, and took of agents' time", usage_);
+  uses.add_option("--since", usage_.since, "of this time until now, such as 7d")
+      ->capture_default_str()
+      ->type_name("TIME");
+  uses.add_option("--by", usage_.by, "a line for each of what")->capture_default_str()->type_name("user|day|user,day");
+  add_json(uses, usage_);
+
   add_json(add(app, "agents", "show the agents that take jobs from a queue", agents_), agents_);
   CLI::App& works = add(app, "agent", "take jobs from a queue, and run each in a process of its own", agent_);
   works.add_option("--attach", agent_.attach, "work in the bubbles that a trainer shares [on the whole machine]")
@@ -118,6 +131,10 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
   works.add_option("--python", agent_.python, "interpreter of Python jobs, which has the package lull")
       ->capture_default_str()
       ->type_name("PROGRAM");
+  works.add_option("--log", agent_.log, "form of the lines on standard error; json: an object each")
+      ->capture_default_str()
+      ->type_name("text|json")
+      ->check(CLI::IsMember(std::vector<std::string>{"text", "json"}).description(""));
 }
 
 std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, std::ostream& out) const {
@@ -125,12 +142,14 @@ std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, 
     CLI::App const& which = *app_.get_subcommand("queue");
     if (which.got_subcommand("check")) return queue_check_command(check_, out);
     if (which.got_subcommand("clean")) return queue_clean_command(clean_, out);
+    if (which.got_subcommand("metrics")) return queue_metrics_command(metrics_, stop, out);
     return queue_init_command(init_, out);
   }
   if (app_.got_subcommand("submit")) return submit_command(submit_, stop, out);
   if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);
   if (app_.got_subcommand("show")) return show_command(show_, out);
   if (app_.got_subcommand("logs")) return logs_command(logs_, stop, out);
+  if (app_.got_subcommand("usage")) return usage_command(usage_, out);
   if (app_.got_subcommand("agents")) return agents_command(agents_, out);
   if (app_.got_subcommand("agent")) return agent_command(agent_, stop, out);
   for (auto const& [name, what] : actions)

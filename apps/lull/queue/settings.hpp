@@ -26,6 +26,16 @@ struct clean_settings : queue_settings {
   std::string older;  // a duration
 };
 
+struct metrics_settings : queue_settings {
+  std::optional<std::string> out;    // a file; none: standard output
+  std::optional<std::string> every;  // a duration; none: once
+};
+
+struct usage_settings : queue_settings {
+  std::string since = "7d";     // a duration
+  std::string by = "user,day";  // or one of the two
+};
+
 struct submit_settings : queue_settings {
   std::vector<std::string> files;
   std::vector<std::string> tasks;
@@ -67,6 +77,7 @@ struct agent_settings : queue_settings {
   bool allow_untested = false;           // … also in the bubbles of a trainer, when it has run nowhere yet
   std::optional<std::string> tries_for;  // a duration: what has run nowhere yet goes back after that
   std::string python = "python3";        // the interpreter of Python jobs
+  std::string log = "text";              // or json
 };
 
 /// What can be done to a job that waits, runs or is over.
@@ -75,6 +86,8 @@ enum class job_action { cancel, hold, release, retry };
 exit_code queue_init_command(init_settings const& asked, std::ostream& out);
 exit_code queue_check_command(queue_settings const& asked, std::ostream& out);
 exit_code queue_clean_command(clean_settings const& asked, std::ostream& out);
+exit_code queue_metrics_command(metrics_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code usage_command(usage_settings const& asked, std::ostream& out);
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);

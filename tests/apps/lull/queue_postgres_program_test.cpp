@@ -55,6 +55,23 @@ TEST_F(queued_in_postgres, jobs_of_two_users_are_done_by_an_agent_that_is_neithe
   queue::own_server().run("DROP ROLE ann, ben, runs");
 }
 
+TEST_F(queued_in_postgres, figures_are_of_owners_and_times_are_the_servers) {
+  queue::own_server().run("CREATE ROLE ann LOGIN IN ROLE lull_user");
+  queue::own_server().run("CREATE ROLE runs LOGIN IN ROLE lull_agent");
+  submit("--task compute:items=64,rounds=3 --user ben", "ann");
+  ASSERT_EQ(in("agent", "--executor threads --until-empty", "runs").code, 0);
+  outcome const figures = in("queue metrics", "", "runs");
+  EXPECT_EQ(figures.code, 0) << figures.text;
+  EXPECT_NE(figures.text.find("state=\"done\",user=\"ann\"} 1\n"), std::string::npos) << figures.text;
+  EXPECT_EQ(figures.text.find("ben"), std::string::npos) << "the document's label";
+  json const used = json::parse(in("usage", "--json --by user", "runs").text);
+  EXPECT_EQ(used["clock"], "server");
+  ASSERT_EQ(used["usage"].size(), 1U);
+  EXPECT_EQ(used["usage"][0]["user"], "ann");
+  EXPECT_EQ(used["usage"][0]["done"], 1);
+  queue::own_server().run("DROP ROLE ann, runs");
+}
+
 TEST_F(queued_in_postgres, a_queue_that_cannot_be_used_is_told_without_the_password) {
   queue::own_server().run("UPDATE lull.queue SET schema_number = 99");
   EXPECT_EQ(in("jobs").code, 2);

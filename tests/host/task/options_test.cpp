@@ -39,6 +39,7 @@ TEST(units, durations_in_every_unit) {
   EXPECT_EQ(parse_duration("500ns"), 500ns);
   EXPECT_EQ(parse_duration("30min"), 30min);
   EXPECT_EQ(parse_duration("1.5h"), 90min);
+  EXPECT_EQ(parse_duration("7d"), 168h);
   EXPECT_EQ(parse_duration("0"), 0ns);
   EXPECT_EQ(parse_duration(".5us"), 500ns);
 }
