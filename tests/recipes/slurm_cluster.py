@@ -94,6 +94,9 @@ class SlurmCluster:
         return self
 
     def __exit__(self, *_):
+        self.ask("scancel", "--full", "--signal=KILL", "--user", getpass.getuser())  # of a test that has failed
+        with contextlib.suppress(AssertionError):
+            await_that(lambda: not self.ask("squeue", "-h").strip(), "an empty queue", limit_s=20)
         for daemon in reversed(self._daemons):
             daemon.terminate()
             try:
@@ -110,10 +113,12 @@ class SlurmCluster:
 
     def ask(self, *command):
         """What a command of Slurm's says; empty where it fails."""
-        done = subprocess.run(
-            command, env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=30, check=False
-        )
-        return done.stdout if done.returncode == 0 else ""
+        try:
+            return subprocess.run(
+                command, env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=30, check=True
+            ).stdout
+        except subprocess.SubprocessError:
+            return ""
 
     def submit(self, *arguments):
         """Returns the number of the job, whose output is in NUMBER.out."""
