@@ -47,8 +47,10 @@ class with_agents(unittest.TestCase):
         for process in processes_with(f"TMPDIR={self.temporary}"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        self.said.seek(0)
-        print(self.said.read().decode(errors="replace"), flush=True)
+        print(self.said_so_far().decode(errors="replace"), flush=True)
+
+    def said_so_far(self):
+        return os.pread(self.said.fileno(), 1 << 20, 0)
 
     def begin(self, *training, ranks="2", **changes):
         """Begins it as a terminal does: in a process group of its own."""
@@ -125,6 +127,21 @@ class with_agents(unittest.TestCase):
     def test_a_training_does_not_need_its_agents(self):
         for changes in ({"LULL_QUEUE": "spool:/nowhere"}, {"PATH": os.environ["PATH"]}):
             self.assertEqual(self.end_of(self.begin("sh", "-c", "exit 7", **changes)), 7)
+
+    def test_an_agent_says_once_why_it_cannot_attach_and_does_not_blame_the_queue(self):
+        (self.temporary / "file").touch()
+        job = self.queue.submit(SHORT)
+        command = ["lull", "agent", "--executor", "threads", "--attach", f"unix:{self.temporary}/file/socket"]
+        agent = subprocess.Popen(command, env=self.environment, cwd=self.queue.work, stderr=self.said)
+        beats = self.queue.folder / "queue/agents"
+        await_that(lambda: b"/file/socket cannot be used" in self.said_so_far(), "the reason")
+        seen = [file.read_bytes() for file in beats.iterdir()]
+        await_that(lambda: [file.read_bytes() for file in beats.iterdir()] != seen, "a beat, several looks later")
+        self.assertEqual(self.said_so_far().count(b"cannot be used"), 1)
+        self.assertNotIn(b"the queue cannot be used", self.said_so_far())
+        self.assertEqual(self.queue.job(job)["state"], "queued")
+        agent.terminate()
+        self.assertEqual(agent.wait(60), 130)
 
     def test_what_is_asked_wrongly_is_told(self):
         for ranks, training in (("none", ["true"]), ("0", ["true"]), ("2", [])):

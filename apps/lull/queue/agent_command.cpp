@@ -13,15 +13,22 @@
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/attach/local_socket.hpp>
+#include <lull/host/error.hpp>
 #include <lull/host/queue/agent.hpp>
 
 namespace lull {
 
 namespace {
 
-/// Returns whether a trainer listens there now.
-bool shares_bubbles(std::string const& address) {
-  return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
+/// Returns whether a trainer listens there now. A socket that cannot be used is no fault of the queue: the reason is
+/// said when it is another one than `said`.
+bool shares_bubbles(std::string const& address, std::string& said) {
+  try {
+    return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
+  } catch (usage_error const& wrong) {
+    if (said != wrong.what()) say(said = wrong.what());
+    return false;
+  }
 }
 
 }  // namespace
@@ -43,7 +50,7 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
       [](std::string const& line) { say(line); },
       {.jobs_at_once = asked.jobs,
        .offers = offers,
-       .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
+       .is_free = [&, said = std::string{}]() mutable { return !asked.attach || shares_bubbles(*asked.attach, said); },
        .takes = [&](queue::job_document const& job) { return asked.allow_commands || job.run.command.empty(); },
        .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
   say("agent " + works.id() + " takes jobs: " + offers);
