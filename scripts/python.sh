@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Prints the Python that has the packages for one purpose; says so and fails where they are not installed.
-#   scripts/python.sh [--install] tests|format|docs
+#   scripts/python.sh [--install] tests|format|docs|recipes
 # With --install they are installed first, in these versions, into a virtual environment in the user's cache folder.
 set -euo pipefail
 
@@ -13,6 +13,7 @@ fi
 case ${1:-} in
   tests) packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2 mypy==2.4.1) ;;
   format) packages=(clang-format==16.0.6 ruff==0.17.6) ;;
+  recipes) packages=(kubernetes-validate==1.37.0) ;; # 140 MB; scripts/setup.sh leaves it out
   docs) packages=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19) ;;
   *) sed -n '4p' "${BASH_SOURCE[0]}" | cut -c3- >&2; exit 2 ;;
 esac

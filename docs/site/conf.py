@@ -24,7 +24,8 @@ highlight_language = "text"
 suppress_warnings = ["misc.highlighting_failure"]  # "…" stands for code that is left out
 autodoc_member_order = "bysource"
 root_doc = "README"
-include_patterns = ["*.md", "apps/python/*.md", "docs/*.md", "docs/decisions/*.md", "docs/site/*.rst", "bench/lab/*.md"]
+include_patterns = ["*.md", "apps/python/*.md", "docs/*.md", "docs/decisions/*.md", "docs/recipes/*.md"]
+include_patterns += ["docs/site/*.rst", "bench/lab/*.md"]
 exclude_patterns = ["build*", ".git"]
 
 CHAPTERS = ["docs/[1-9]*-*", "docs/figures", "docs/notebook"]
@@ -39,7 +40,7 @@ def add_next_pages(_, page, source):
     if page == root_doc:
         following = {"Chapters": CHAPTERS, "Reference": REFERENCE, "Project": PROJECT}
     elif page == "docs/README":
-        following = {"Decisions": re.findall(r"\((decisions/.*)\.md\)", source[0])}
+        following = {name.title(): re.findall(rf"\(({name}/.*)\.md\)", source[0]) for name in ("recipes", "decisions")}
     for caption, pages in following.items():
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", *pages, "```", ""])
 

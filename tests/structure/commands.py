@@ -19,6 +19,7 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "docs/*.md",
     "docs/decisions/*.md",
+    "docs/recipes/*.md",
     "docs/examples/*/README.md",
     "apps/python/README.md",
 )

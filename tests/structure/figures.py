@@ -33,7 +33,8 @@ OVER = {
 def pages(root):
     """The documents that are held to the records."""
     root = pathlib.Path(root)
-    found = [root / "README.md", *sorted(root.glob("docs/*.md")), *sorted(root.glob("docs/decisions/*.md"))]
+    folders = ("docs", "docs/decisions", "docs/recipes")
+    found = [root / "README.md", *(page for folder in folders for page in sorted(root.glob(f"{folder}/*.md")))]
     return [page for page in found if page.is_file()]
 
 

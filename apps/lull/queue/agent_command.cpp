@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes jobs from a queue and runs them.
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -17,13 +12,13 @@
 #include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/queue/agent_log.hpp>
 #include <lull/apps/lull/queue/open_queue.hpp>
+#include <lull/apps/lull/queue/other_process.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/apps/lull/queue/task_program.hpp>
 #include <lull/apps/lull/setting.hpp>
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/attach/local_socket.hpp>
 #include <lull/host/error.hpp>
-#include <lull/host/io/process_descriptor.hpp>
 #include <lull/host/queue/agent.hpp>
 #include <lull/host/queue/child_process.hpp>
 
@@ -31,30 +26,21 @@ namespace lull {
 
 namespace {
 
-/// Returns whether a trainer listens there now.
-bool shares_bubbles(std::string const& address) {
-  return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
+using say_function = std::function<void(std::string const&)>;
+
+/// Returns whether a trainer listens there now. A socket that cannot be used is no fault of the queue: the reason is
+/// said when it is another one than `said`.
+bool shares_bubbles(std::string const& address, std::string& said, say_function const& log) {
+  try {
+    return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
+  } catch (usage_error const& wrong) {
+    if (said != wrong.what()) log(said = wrong.what());
+    return false;
+  }
 }
 
-/// A process that may end. Throws usage_error if it is not there.
-class other_process {
- public:
-  explicit other_process(int number)
-      : of_(process_descriptor::opened_by(
-            [&] { return static_cast<int>(::syscall(SYS_pidfd_open, number, 0)); })) {  // Linux 5.3
-    if (!of_) throw usage_error{"--with-process " + std::to_string(number) + ": " + std::strerror(errno)};
-  }
-  bool has_ended() const {
-    pollfd asked{.fd = of_.get(), .events = POLLIN, .revents = 0};
-    return ::poll(&asked, 1, 0) == 1;
-  }
-
- private:
-  process_descriptor of_;
-};
-
 /// Returns whether that Python has the package; says so if it has not.
-bool has_package(std::string const& python) {
+bool has_package(std::string const& python, say_function const& log) {
   std::string why = "it cannot load the package lull";
   try {
     queue::child_process tries{
@@ -70,7 +56,7 @@ bool has_package(std::string const& python) {
   } catch (usage_error const& wrong) {
     why = wrong.what();
   }
-  say("jobs in Python are left to other agents: " + python + ": " + why + "; --python names another");
+  log("jobs in Python are left to other agents: " + python + ": " + why + "; --python names another");
   return false;
 }
 
@@ -80,6 +66,10 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds looks_at_stop{20};
   std::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would have the ends of programs ignored, too
+  say_function const log = [&](std::string const& line) {
+    if (asked.log != "json") return say(line);
+    std::cerr << json_line(line, std::chrono::system_clock::now());
+  };
   auto const store = open_queue(asked.queue);
   if (asked.attach) attach::socket_path(*asked.attach, "--attach");
   agent_settings chosen = asked;
@@ -88,22 +78,19 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   allowed_folders const allowed{asked.allow};
   if (asked.tries_for) duration_of(*asked.tries_for, "--try-for");  // or it is none
   std::optional<other_process> const with =
-      asked.with_process ? std::optional<other_process>{std::in_place, *asked.with_process} : std::nullopt;
+      asked.with_process ? std::optional{other_process{*asked.with_process}} : std::nullopt;
   auto const is_asked_to_stop = [&] { return stop.requested() || (with && with->has_ended()); };
-  bool const has_python = !asked.allow.empty() && has_package(asked.python);
+  bool const has_python = !asked.allow.empty() && has_package(asked.python, log);
   std::string const offers = (on_threads ? "CPU threads" : "CUDA device " + std::to_string(asked.device)) +
                              (asked.attach ? ", in the bubbles at " + *asked.attach : "");
-  auto const log = [&](std::string const& line) {
-    if (asked.log != "json") return say(line);
-    std::cerr << json_line(line, std::chrono::system_clock::now());
-  };
   queue::agent works{
       *store,
       [&](queue::job_document const& job, queue::attempt const& at) { return program_of(job, at, chosen, allowed); },
       log,
       {.jobs_at_once = asked.jobs,
        .offers = offers,
-       .is_free = [&] { return !asked.attach || shares_bubbles(*asked.attach); },
+       .is_free =
+           [&, said = std::string{}]() mutable { return !asked.attach || shares_bubbles(*asked.attach, said, log); },
        .takes =
            [&](queue::job_document const& job, queue::job_entry const& entry) {
              bool const is_tested = entry.attempt != 0 || !asked.attach || asked.allow_untested;
