@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -11,9 +10,11 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <lull/host/io/process_descriptor.hpp>
+#include <lull/host/queue/uninterrupted.hpp>
 
 namespace lull::queue {
 
@@ -29,30 +30,55 @@ fs::path checkpoint_of(fs::path const& folder, unsigned number) {
   return folder / (std::string{checkpoint_name} + std::to_string(number));
 }
 
-/// Gives an attempt what the last one before it had saved. Files are replaced as a whole, so both may use them.
-void take_over_checkpoint(fs::path const& folder, unsigned number) {
-  fs::path const to = checkpoint_of(folder, number);
-  std::error_code none;
-  for (unsigned before = number; --before != 0;) {
-    bool any = false;
-    for (auto const& each : fs::directory_iterator{checkpoint_of(folder, before), none}) {
-      fs::path const target = to / each.path().filename();
-      if (each.is_symlink(none) || !each.is_regular_file(none) || target.filename().string().front() == '.') continue;
-      any = true;
-      std::error_code problem;
-      fs::create_hard_link(each.path(), target, problem);
-      if (!problem || fs::exists(target, none)) continue;
-      fs::copy_file(each.path(), target, fs::copy_options::skip_existing, problem);
-      if (problem && fs::exists(each.path(), none)) throw fs::filesystem_error{"copying a checkpoint", target, problem};
-    }
-    if (any) return;
-  }
+process_descriptor opened(fs::path const& at) {
+  return process_descriptor::opened_by([&] {
+    return uninterrupted([&] { return ::open(at.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); });
+  });
 }
 
-void flush_names_in(fs::path const& folder) {
-  auto const open =
-      process_descriptor::opened_by([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (open) ::fsync(open.get());
+/// Has the names in a folder on the disk. Returns errno.
+int flush_names_in(fs::path const& folder) {
+  auto const names = opened(folder);
+  return names && uninterrupted([&] { return ::fsync(names.get()); }) != 0 ? errno : 0;
+}
+
+/// Returns whether there was anything.
+bool link_checkpoint(fs::path const& from, fs::path const& to) {
+  bool any = false;
+  std::error_code unreadable;
+  fs::directory_iterator at{from, unreadable};
+  for (; !unreadable && at != fs::directory_iterator{}; at.increment(unreadable)) {
+    fs::directory_entry const& each = *at;
+    fs::path const target = to / each.path().filename();
+    if (each.is_symlink() || !each.is_regular_file() || target.filename().string().front() == '.') continue;
+    any = true;
+    std::error_code problem;
+    std::error_code none;
+    fs::create_hard_link(each.path(), target, problem);
+    if (!problem || fs::exists(target, none)) continue;
+    fs::copy_file(each.path(), target, fs::copy_options::skip_existing, problem);
+    if (problem && fs::exists(each.path(), none)) throw fs::filesystem_error{"copying a checkpoint", target, problem};
+  }
+  if (unreadable && unreadable != std::errc::no_such_file_or_directory)
+    throw fs::filesystem_error{"listing a checkpoint", from, unreadable};
+  return any;
+}
+
+/// Gives an attempt what the last one before it had saved. Files are replaced as a whole, so both may use them. The
+/// folder has its name only when all of them are in it: a part of them would be taken over by the attempt after it.
+void make_checkpoint(fs::path const& folder, unsigned number) {
+  fs::path const to = checkpoint_of(folder, number);
+  if (fs::exists(to)) return;
+  fs::path unfinished = to;
+  unfinished += ".new";
+  fs::remove_all(unfinished);
+  fs::create_directory(unfinished);
+  unsigned before = number;
+  while (--before != 0 && !link_checkpoint(checkpoint_of(folder, before), unfinished)) {
+  }
+  if (int const code = flush_names_in(unfinished); code != 0)
+    throw fs::filesystem_error{"writing a checkpoint's names to the disk", unfinished, {code, std::generic_category()}};
+  fs::rename(unfinished, to);
 }
 
 }  // namespace
@@ -68,8 +94,7 @@ attempt attempt_in(fs::path const& folder, std::string const& id, unsigned numbe
                .number = number,
                .checkpoint = checkpoint_of(folder, number),
                .log = folder / ("log-" + std::to_string(number))};
-  fs::create_directory(made.checkpoint);
-  take_over_checkpoint(folder, number);
+  make_checkpoint(folder, number);
   return made;
 }
 
@@ -79,18 +104,36 @@ void forget_checkpoints(fs::path const& folder) {
     if (each.path().filename().string().starts_with(checkpoint_name)) fs::remove_all(each.path(), none);
 }
 
+std::string flush_result(fs::path const& of) {
+  auto const result = opened(of);
+  if (!result) return errno == ENOENT ? "" : of.string() + " cannot be opened: " + std::strerror(errno);
+  struct stat about {};
+  bool const is_folder = ::fstat(result.get(), &about) == 0 && S_ISDIR(about.st_mode);
+  // One call for all files of a folder: an agent has other jobs to see to.
+  auto const flush = [&] { return is_folder ? ::syncfs(result.get()) : ::fsync(result.get()); };
+  int code = uninterrupted(flush) != 0 ? errno : 0;
+  if (code == 0 && !is_folder) code = flush_names_in(of.parent_path());
+  return code == 0 ? "" : of.string() + " cannot be written to the disk: " + std::strerror(code);
+}
+
+/// A folder that is in the way goes aside first. A process that dies then leaves a name that is missing, not one that
+/// has the older result: to exchange the two would leave nothing that tells whether they were.
 std::string put_in_place(fs::path const& from, fs::path const& to) {
+  fs::path older = from;
+  older += ".older";
   std::error_code problem;
-  fs::rename(from, to, problem);
   std::error_code none;
-  bool const is_folder = problem.value() == ENOTEMPTY || problem.value() == EEXIST;
-  if (is_folder && ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
-    fs::remove_all(from, none);  // what was there before
-    problem.clear();
+  fs::rename(from, to, problem);
+  if (problem.value() == ENOTEMPTY || problem.value() == EEXIST) {
+    fs::remove_all(older, none);
+    fs::rename(to, older, problem);
+    if (!problem) fs::rename(from, to, problem);
   }
-  if (problem.value() == ENOENT && !fs::exists(from, none) && fs::exists(to, none)) return {};
-  if (problem) return from.string() + " cannot be put in place: " + problem.message();
-  flush_names_in(to.parent_path());
+  bool const was_before = problem.value() == ENOENT && !fs::exists(from, none) && fs::exists(to, none);
+  if (problem && !was_before) return from.string() + " cannot be put in place: " + problem.message();
+  int const code = flush_names_in(to.parent_path());
+  if (code != 0) return to.string() + " cannot be written to the disk: " + std::strerror(code);
+  fs::remove_all(older, none);
   return {};
 }
 
