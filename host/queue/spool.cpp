@@ -318,6 +318,8 @@ std::vector<agent_record> spool::agents() {
     json const found = json::parse(*text, nullptr, false);
     if (!found.is_object()) continue;
     try {
+      // nlohmann::json would cut a fraction, which may be out of all range.
+      if (!found.at("beats").is_number_integer() || !found.at("process").is_number_integer()) continue;
       all.push_back({.id = id,
                      .beats = found.at("beats"),
                      .host = found.at("host"),
