@@ -163,8 +163,15 @@ void fill_and_go_on(std::filesystem::path const& at) {
   EXPECT_GE(acknowledged.size(), 5U);
   EXPECT_NE(why.find(store), std::string::npos) << why;
   EXPECT_NE(why.find(std::strerror(ENOSPC)), std::string::npos) << why;
+  auto const files = [&](char const* kind) {
+    std::size_t count = 0;
+    for (auto const& each : std::filesystem::recursive_directory_iterator{at / "spool" / kind})
+      if (!each.is_directory()) ++count;
+    return count;
+  };
   auto const expect_all = [&] {
     spool again{store};
+    EXPECT_EQ(files("documents"), acknowledged.size()) << "a half of one is left";
     EXPECT_EQ(again.list().size(), acknowledged.size());
     for (std::string const& id : acknowledged) EXPECT_EQ(again.document(id).name, "one");
     EXPECT_EQ(again.problems(), std::vector<std::string>{});
@@ -176,6 +183,7 @@ void fill_and_go_on(std::filesystem::path const& at) {
   next.state = entry_state::cancelled;
   EXPECT_THROW(full.change(before, next, {}, durability::durable), device_error);
   EXPECT_EQ(full.entry(before.id), before);
+  EXPECT_EQ(files("events"), 0U) << "a half of one is left";
   expect_all();
   std::filesystem::remove(at / "ballast");
   EXPECT_TRUE(full.change(before, next, {}, durability::durable));
