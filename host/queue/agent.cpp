@@ -37,6 +37,14 @@ std::string text_of(program_end const& how) {
   return "ended with code " + std::to_string(how.code);
 }
 
+/// A job that is done stays done when the power goes, so its results must be on the disk first. Returns what is wrong.
+std::string flush_results(prepared_job const& job) {
+  std::string wrong;
+  for (auto const& [from, to] : job.results)
+    if (wrong.empty()) wrong = flush_result(from);
+  return wrong;
+}
+
 }  // namespace
 
 agent::agent(job_store& store, prepare_function prepare, std::function<void(std::string)> log, options asked)
@@ -217,7 +225,9 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
   std::string const line = last_line(job.at.log);
   std::string const reason =
       "attempt " + std::to_string(job.at.number) + " " + text_of(how) + (line.empty() ? "" : ": " + line);
-  if (!job.is_taken && how == program_end{.code = 0}) {
+  std::string unwritten;
+  if (!job.is_taken && how == program_end{.code = 0}) unwritten = flush_results(job.prepared);
+  if (!job.is_taken && how == program_end{.code = 0} && unwritten.empty()) {
     job_entry next = job.entry;
     next.state = entry_state::done;
     auto const done =
@@ -248,7 +258,8 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
     change(job.entry, is_last ? entry_state::held : entry_state::saved, reason, [](job_entry& of) { ++of.deaths; });
   } else {
     bool const is_last = job.entry.failures + 1 >= job.document.attempts;
-    change(job.entry, is_last ? entry_state::failed : entry_state::saved, reason, [](job_entry& of) { ++of.failures; });
+    change(job.entry, is_last ? entry_state::failed : entry_state::saved, unwritten.empty() ? reason : unwritten,
+           [](job_entry& of) { ++of.failures; });
   }
   std::error_code none;
   for (auto const& [from, to] : job.prepared.results) fs::remove_all(from, none);  // of an attempt that does not count

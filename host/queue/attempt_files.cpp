@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -12,9 +11,11 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <lull/host/io/process_descriptor.hpp>
+#include <lull/host/queue/uninterrupted.hpp>
 
 namespace lull::queue {
 
@@ -30,8 +31,24 @@ fs::path checkpoint_of(fs::path const& folder, unsigned number) {
   return folder / (std::string{checkpoint_name} + std::to_string(number));
 }
 
-/// Gives an attempt one file of the last one.
-void take_over(fs::path const& from, fs::path const& to, file_use use) {
+process_descriptor opened(fs::path const& at) {
+  return process_descriptor::opened_by([&] {
+    return uninterrupted([&] { return ::open(at.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); });
+  });
+}
+
+/// Has the names in a folder, or the bytes of a file, on the disk. Returns errno.
+int flushed(fs::path const& at) {
+  auto const open = opened(at);
+  return open && uninterrupted([&] { return ::fsync(open.get()); }) != 0 ? errno : 0;
+}
+
+void flush(fs::path const& at) {
+  if (int const code = flushed(at); code != 0)
+    throw fs::filesystem_error{"writing a checkpoint to the disk", at, {code, std::generic_category()}};
+}
+
+void take_over_file(fs::path const& from, fs::path const& to, file_use use) {
   std::error_code problem;
   std::error_code none;
   if (use == file_use::replaced) {
@@ -40,33 +57,46 @@ void take_over(fs::path const& from, fs::path const& to, file_use use) {
   }
   fs::copy_file(from, to, fs::copy_options::skip_existing, problem);
   if (problem && fs::exists(from, none)) throw fs::filesystem_error{"copying a checkpoint", to, problem};
+  if (!problem) flush(to);
 }
 
-/// Gives an attempt what the last one before it had saved.
-void take_over_checkpoint(fs::path const& folder, unsigned number, file_use use) {
-  fs::path const to = checkpoint_of(folder, number);
-  std::error_code none;
-  for (unsigned before = number; --before != 0;) {
-    fs::path const from = checkpoint_of(folder, before);
-    bool any = false;
-    for (fs::recursive_directory_iterator at{from, none}, end; at != end; at.increment(none)) {
-      fs::path const target = to / at->path().lexically_relative(from);
-      bool const is_unfinished = target.filename().string().front() == '.';
-      if (is_unfinished) at.disable_recursion_pending();
-      if (is_unfinished || at->is_symlink(none)) continue;
-      if (at->is_directory(none)) fs::create_directory(target);
-      if (!at->is_regular_file(none)) continue;
+/// Returns whether there was any file.
+bool take_over_folder(fs::path const& from, fs::path const& to, file_use use) {
+  bool any = false;
+  std::error_code unreadable;
+  fs::directory_iterator at{from, unreadable};
+  for (; !unreadable && at != fs::directory_iterator{}; at.increment(unreadable)) {
+    fs::directory_entry const& each = *at;
+    fs::path const target = to / each.path().filename();
+    if (each.is_symlink() || target.filename().string().front() == '.') continue;
+    if (each.is_directory()) {
+      fs::create_directory(target);
+      any = take_over_folder(each.path(), target, use) || any;
+    } else if (each.is_regular_file()) {
+      take_over_file(each.path(), target, use);
       any = true;
-      take_over(at->path(), target, use);
     }
-    if (any) return;
   }
+  if (unreadable && unreadable != std::errc::no_such_file_or_directory)
+    throw fs::filesystem_error{"listing a checkpoint", from, unreadable};
+  flush(to);
+  return any;
 }
 
-void flush_names_in(fs::path const& folder) {
-  auto const open =
-      process_descriptor::opened_by([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (open) ::fsync(open.get());
+/// Gives an attempt what the last one before it had saved. The folder has its name only when all of it is there: a part
+/// would be taken over by the attempt after it.
+void make_checkpoint(fs::path const& folder, unsigned number, file_use use) {
+  fs::path const to = checkpoint_of(folder, number);
+  if (fs::exists(to)) return;
+  fs::path unfinished = to;
+  unfinished += ".new";
+  fs::remove_all(unfinished);
+  fs::create_directory(unfinished);
+  unsigned before = number;
+  while (--before != 0 && !take_over_folder(checkpoint_of(folder, before), unfinished, use)) {
+  }
+  flush(unfinished);
+  fs::rename(unfinished, to);
 }
 
 }  // namespace
@@ -82,8 +112,7 @@ attempt attempt_in(fs::path const& folder, std::string const& id, unsigned numbe
                .number = number,
                .checkpoint = checkpoint_of(folder, number),
                .log = folder / ("log-" + std::to_string(number))};
-  fs::create_directory(made.checkpoint);
-  take_over_checkpoint(folder, number, use);
+  make_checkpoint(folder, number, use);
   return made;
 }
 
@@ -93,18 +122,36 @@ void forget_checkpoints(fs::path const& folder) {
     if (each.path().filename().string().starts_with(checkpoint_name)) fs::remove_all(each.path(), none);
 }
 
+std::string flush_result(fs::path const& of) {
+  auto const result = opened(of);
+  if (!result) return errno == ENOENT ? "" : of.string() + " cannot be opened: " + std::strerror(errno);
+  struct stat about {};
+  bool const is_folder = ::fstat(result.get(), &about) == 0 && S_ISDIR(about.st_mode);
+  // One call for all files of a folder: an agent has other jobs to see to.
+  auto const flush = [&] { return is_folder ? ::syncfs(result.get()) : ::fsync(result.get()); };
+  int code = uninterrupted(flush) != 0 ? errno : 0;
+  if (code == 0 && !is_folder) code = flushed(of.parent_path());
+  return code == 0 ? "" : of.string() + " cannot be written to the disk: " + std::strerror(code);
+}
+
+/// A folder that is in the way goes aside first. A process that dies then leaves a name that is missing, not one that
+/// has the older result: to exchange the two would leave nothing that tells whether they were.
 std::string put_in_place(fs::path const& from, fs::path const& to) {
+  fs::path older = from;
+  older += ".older";
   std::error_code problem;
-  fs::rename(from, to, problem);
   std::error_code none;
-  bool const is_folder = problem.value() == ENOTEMPTY || problem.value() == EEXIST;
-  if (is_folder && ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
-    fs::remove_all(from, none);  // what was there before
-    problem.clear();
+  fs::rename(from, to, problem);
+  if (problem.value() == ENOTEMPTY || problem.value() == EEXIST) {
+    fs::remove_all(older, none);
+    fs::rename(to, older, problem);
+    if (!problem) fs::rename(from, to, problem);
   }
-  if (problem.value() == ENOENT && !fs::exists(from, none) && fs::exists(to, none)) return {};
-  if (problem) return from.string() + " cannot be put in place: " + problem.message();
-  flush_names_in(to.parent_path());
+  bool const was_before = problem.value() == ENOENT && !fs::exists(from, none) && fs::exists(to, none);
+  if (problem && !was_before) return from.string() + " cannot be put in place: " + problem.message();
+  int const code = flushed(to.parent_path());
+  if (code != 0) return to.string() + " cannot be written to the disk: " + std::strerror(code);
+  fs::remove_all(older, none);
   return {};
 }
 

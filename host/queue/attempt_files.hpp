@@ -27,6 +27,9 @@ attempt attempt_in(std::filesystem::path const& folder, std::string const& id, u
 /// Removes all that attempts of the job have saved.
 void forget_checkpoints(std::filesystem::path const& folder);
 
+/// Has a result, as the attempt has written it, on the disk with its name. Returns what is wrong; empty: nothing, or it
+/// is not there. After a failure it must not count as written, even if a second try succeeds.
+std::string flush_result(std::filesystem::path const& of);
 /// Renames a result of an attempt, in the place of one that is there. The name is on the disk then. Returns what is
 /// wrong; empty: it is in place, now or since before.
 std::string put_in_place(std::filesystem::path const& from, std::filesystem::path const& to);

@@ -15,8 +15,11 @@ constexpr std::string_view no_agent = "-";
 constexpr std::string_view letters = "qcrsdfxhk";
 constexpr char in_place = 'D';
 
+/// As it is written, and so that an entry has one name: otherwise it could not be renamed.
 template <class Number>
 bool read(std::string_view text, Number& into) {
+  std::size_t const sign = text.starts_with('-') ? 1 : 0;
+  if (text.size() > 1 && text[sign] == '0') return false;
   auto const [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), into);
   return wrong == std::errc{} && end == text.data() + text.size();
 }

@@ -15,7 +15,6 @@ namespace {
 // Crockford's base 32, in lower case: no letter looks like a digit, and texts sort as the numbers do.
 constexpr std::string_view digits = "0123456789abcdefghjkmnpqrstvwxyz";
 constexpr std::size_t time_digits = 9;  // 45 bits of milliseconds: until the year 3084
-constexpr std::size_t id_digits = 20;
 constexpr std::size_t token_digits = 12;
 
 std::string written(std::uint64_t value, std::size_t count) {
@@ -46,10 +45,10 @@ std::string make_job_id() {
     last_ms = ms;
     next = random_bits() >> 10;  // 54 bits: room to count on
   }
-  return written(last_ms, time_digits) + written(next++, id_digits - time_digits);
+  return written(last_ms, time_digits) + written(next++, job_id_digits - time_digits);
 }
 
-bool is_job_id(std::string_view text) noexcept { return is_of(text, id_digits); }
+bool is_job_id(std::string_view text) noexcept { return is_of(text, job_id_digits); }
 
 std::uint64_t made_ms(std::string_view id) noexcept {
   std::uint64_t found = 0;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace lull::queue {
+
+inline constexpr std::size_t job_id_digits = 20;
 
 /// Returns a new id: 20 letters and digits that no other has. Ids of one machine sort by the time they were made, to a
 /// millisecond; within one, as they were made.

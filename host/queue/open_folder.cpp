@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/queue/job_id.hpp>
+#include <lull/host/queue/uninterrupted.hpp>
 
 namespace lull::queue {
 
@@ -25,7 +27,8 @@ constexpr int max_listings = 3;
 }  // namespace
 
 open_folder open_folder::own(std::filesystem::path const& path) {
-  auto made = process_descriptor::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  auto made = process_descriptor::opened_by(
+      [&] { return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }); });
   if (!made) throw usage_error{"the folder " + path.string() + " cannot be opened: " + std::strerror(errno)};
   open_folder found{std::move(made), path};
   struct stat about {};
@@ -43,8 +46,10 @@ void open_folder::fail(char const* call, std::string const& name) const {
 
 open_folder open_folder::below(std::string const& name) const {
   auto const open = [&] {
-    return process_descriptor::opened_by(
-        [&] { return ::openat(of_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+    return process_descriptor::opened_by([&] {
+      return uninterrupted(
+          [&] { return ::openat(of_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
+    });
   };
   auto made = open();
   if (!made && errno == ENOENT) {
@@ -58,27 +63,32 @@ open_folder open_folder::below(std::string const& name) const {
 
 void open_folder::write_new(std::string const& name, std::string_view text, flushing when) const {
   auto const file = process_descriptor::opened_by([&] {
-    return ::openat(of_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, own_file);
+    constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    return uninterrupted([&] { return ::openat(of_.get(), name.c_str(), how, own_file); });
   });
   if (!file) fail("open", name);
+  auto const fail_without = [&](char const* call) {  // a half of it would stay on a full disk
+    int const code = errno;
+    ::unlinkat(of_.get(), name.c_str(), 0);
+    errno = code;
+    fail(call, name);
+  };
   while (!text.empty()) {
-    ssize_t const done = ::write(file.get(), text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail("write", name);
+    ssize_t const done = uninterrupted([&] { return ::write(file.get(), text.data(), text.size()); });
+    if (done <= 0) fail_without("write");
     text.remove_prefix(static_cast<std::size_t>(done));
   }
-  if (when == flushing::flush && ::fsync(file.get()) != 0) fail("fsync", name);
+  if (when == flushing::flush && uninterrupted([&] { return ::fsync(file.get()); }) != 0) fail_without("fsync");
 }
 
 void open_folder::replace(std::string const& name, std::string_view text) const {
   std::string const other = name + "." + make_token();
-  try {
-    write_new(other, text, flushing::later);
-    if (::renameat(of_.get(), other.c_str(), of_.get(), name.c_str()) != 0) fail("rename", name);
-  } catch (...) {
-    remove(other);
-    throw;
-  }
+  write_new(other, text, flushing::later);
+  if (::renameat(of_.get(), other.c_str(), of_.get(), name.c_str()) == 0) return;
+  int const code = errno;
+  ::unlinkat(of_.get(), other.c_str(), 0);
+  errno = code;
+  fail("rename", name);
 }
 
 bool open_folder::link(std::string const& from, std::string const& to) const {
@@ -88,7 +98,7 @@ bool open_folder::link(std::string const& from, std::string const& to) const {
 }
 
 bool open_folder::rename(std::string const& from, std::string const& to) const {
-  if (::renameat(of_.get(), from.c_str(), of_.get(), to.c_str()) == 0) return true;
+  if (uninterrupted([&] { return ::renameat(of_.get(), from.c_str(), of_.get(), to.c_str()); }) == 0) return true;
   int const code = errno;
   // A file server that did it may have lost its answer, and then says that there is no such file.
   struct stat about {};
@@ -98,15 +108,23 @@ bool open_folder::rename(std::string const& from, std::string const& to) const {
   return false;
 }
 
-bool open_folder::has(std::string const& name) const noexcept {
-  return ::faccessat(of_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+bool open_folder::has(std::string const& name) const {
+  if (::faccessat(of_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno != ENOENT) fail("access", name);
+  return false;
 }
 
-bool open_folder::remove(std::string const& name) const noexcept { return ::unlinkat(of_.get(), name.c_str(), 0) == 0; }
+bool open_folder::remove(std::string const& name) const {
+  if (::unlinkat(of_.get(), name.c_str(), 0) == 0) return true;
+  if (errno != ENOENT) fail("unlink", name);
+  return false;
+}
 
 std::optional<std::string> open_folder::read(std::string const& name, std::size_t max_bytes) const {
-  auto const file = process_descriptor::opened_by(
-      [&] { return ::openat(of_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK); });
+  auto const file = process_descriptor::opened_by([&] {
+    constexpr int how = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    return uninterrupted([&] { return ::openat(of_.get(), name.c_str(), how); });
+  });
   if (!file && errno == ENOENT) return std::nullopt;
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0) fail("open", name);
@@ -114,8 +132,7 @@ std::optional<std::string> open_folder::read(std::string const& name, std::size_
   std::string text(std::min(static_cast<std::size_t>(about.st_size), max_bytes) + 1, '\0');
   std::size_t got = 0;
   for (;;) {
-    ssize_t const more = ::read(file.get(), text.data() + got, text.size() - got);
-    if (more < 0 && errno == EINTR) continue;
+    ssize_t const more = uninterrupted([&] { return ::read(file.get(), text.data() + got, text.size() - got); });
     if (more < 0) fail("read", name);
     if (more == 0) break;
     got += static_cast<std::size_t>(more);
@@ -130,9 +147,11 @@ std::optional<std::string> open_folder::read(std::string const& name, std::size_
 std::vector<std::string> open_folder::names() const {
   std::vector<std::string> found;
   for (int i = 0; i < max_listings; ++i) {
-    std::unique_ptr<DIR, int (*)(DIR*)> const all{::fdopendir(::openat(of_.get(), ".", O_RDONLY | O_CLOEXEC)),
-                                                  ::closedir};
-    if (all == nullptr) fail("open", "");
+    int const descriptor = uninterrupted([&] { return ::openat(of_.get(), ".", O_RDONLY | O_CLOEXEC); });
+    if (descriptor < 0) fail("open", "");
+    std::unique_ptr<DIR, int (*)(DIR*)> const all{::fdopendir(descriptor), ::closedir};
+    if (all == nullptr) ::close(descriptor);
+    if (all == nullptr) fail("opendir", "");
     moment const before = changed();
     errno = 0;
     while (dirent const* const each = ::readdir(all.get())) {
@@ -152,12 +171,26 @@ open_folder::moment open_folder::changed() const {
   return {about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
 }
 
+std::int64_t open_folder::written_s(std::string const& name) const {
+  struct stat about {};
+  if (::fstatat(of_.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) return about.st_mtim.tv_sec;
+  if (errno != ENOENT) fail("stat", name);
+  return std::time(nullptr);
+}
+
+bool open_folder::is_at_its_path() const noexcept {
+  struct stat here {};
+  struct stat there {};
+  return ::fstat(of_.get(), &here) == 0 && ::stat(path_.c_str(), &there) == 0 && here.st_dev == there.st_dev &&
+         here.st_ino == there.st_ino;
+}
+
 void open_folder::flush_names() const {
-  if (::fsync(of_.get()) != 0) fail("fsync", "");
+  if (uninterrupted([&] { return ::fsync(of_.get()); }) != 0) fail("fsync", "");
 }
 
 void open_folder::flush_all() const {
-  if (::syncfs(of_.get()) != 0) fail("syncfs", "");
+  if (uninterrupted([&] { return ::syncfs(of_.get()); }) != 0) fail("syncfs", "");
 }
 
 }  // namespace lull::queue

@@ -23,7 +23,7 @@ class open_folder {
 
   /// Opens a folder in it, and makes it if it is missing.
   open_folder below(std::string const& name) const;
-  /// Writes a file that is not there. `flush`: to the disk, but for its name (`flush_names`).
+  /// Writes a file that is not there, whole or not at all. `flush`: to the disk, but for its name (`flush_names`).
   enum class flushing { flush, later };
   void write_new(std::string const& name, std::string_view text, flushing when) const;
   /// Puts a file in the place of any other of that name, whole or not at all. It may be lost with the machine's power.
@@ -32,9 +32,9 @@ class open_folder {
   bool link(std::string const& from, std::string const& to) const;
   /// Returns false if there was no file of the first name. `to` is a name that nobody else would give.
   bool rename(std::string const& from, std::string const& to) const;
-  bool has(std::string const& name) const noexcept;
+  bool has(std::string const& name) const;
   /// Returns whether it was there.
-  bool remove(std::string const& name) const noexcept;
+  bool remove(std::string const& name) const;
   /// Returns nothing if it is not there. Throws input_error if it is larger.
   std::optional<std::string> read(std::string const& name, std::size_t max_bytes) const;
   /// Returns what is in it, each name once. Of a file that is renamed meanwhile both names may be there; hardly ever
@@ -47,11 +47,15 @@ class open_folder {
     bool operator==(moment const&) const = default;
   };
   moment changed() const;
+  /// Returns when a file was written last, in seconds since 1970 by the file system's clock; now, if it is not there.
+  std::int64_t written_s(std::string const& name) const;
   /// Has the names that were made, renamed and removed on the disk.
   void flush_names() const;
   /// Has all of the file system on the disk.
   void flush_all() const;
 
+  /// Returns whether its path still leads to it.
+  bool is_at_its_path() const noexcept;
   std::filesystem::path const& path() const noexcept { return path_; }
 
  private:

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <lull/host/queue/open_folder.hpp>
 #include <lull/host/queue/store.hpp>
@@ -38,11 +40,13 @@ class spool final : public job_store {
   std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) override;
   std::vector<job_event> events(std::string const& id) override;
   bool remove(job_entry const& from) override;
+  std::size_t remove_litter(std::int64_t before_s) override;
   void beat(agent_record const& agent) override;
   std::vector<agent_record> agents() override;
   void forget_agent(std::string const& id) override;
   std::chrono::nanoseconds lease() const override { return lease_; }
   std::filesystem::path folder(std::string const& id) override;
+  std::vector<std::string> problems() override;
 
  private:
   /// Returns the part of a folder in which a job has its files.
@@ -50,6 +54,10 @@ class spool final : public job_store {
   open_folder const& jobs_of(std::string const& id);
   open_folder const& documents_of(std::string const& id);
   open_folder const& events_of(std::string const& id);
+  void flush_part(std::map<char, open_folder>& of, char const* kind, char letter);
+  std::optional<job_entry> find(std::string const& id);
+  void withdraw(std::span<job_entry const> entries, std::size_t listed) noexcept;
+  void remove_files(std::string const& id);
 
   /// What a part of the jobs' folder held.
   struct listing {
@@ -68,6 +76,7 @@ class spool final : public job_store {
   std::map<char, listing> listings_;
   std::map<char, open_folder> documents_;
   std::map<char, open_folder> events_;
+  std::set<std::pair<std::string, char>> flushed_;  // parts of which this process knows that they are on the disk
   std::chrono::nanoseconds lease_{0};
 };
 

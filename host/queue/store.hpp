@@ -100,6 +100,9 @@ class job_store {
   /// Returns false if it is no longer so. Where the process dies meanwhile, the job is there as before, or is not
   /// listed.
   virtual bool remove(job_entry const& from) = 0;
+  /// Removes what processes that died in the middle of a call have left, if they began it before that time (seconds
+  /// since 1970). It must be so long ago that none of them still runs. Returns of how many calls.
+  virtual std::size_t remove_litter(std::int64_t /*before_s*/) { return 0; }
 
   /// Shows that an agent lives.
   virtual void beat(agent_record const& agent) = 0;

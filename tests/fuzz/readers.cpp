@@ -19,8 +19,11 @@ namespace {
 constexpr reader all[] = {
     {"dimacs", read_dimacs},
     {"edge_list", read_edge_list},
+    {"entry_name", read_entry_name},
+    {"event", read_event},
     {"exif", read_exif},
     {"gzip", read_gzip},
+    {"job_document", read_job_document},
     {"job_file", read_job},
     {"manifest", read_manifest},
     {"matrix_market", read_matrix_market},
@@ -33,6 +36,7 @@ constexpr reader all[] = {
     {"task_text", read_task_text},
     {"text", read_text},
     {"vertices", read_vertices},
+    {"watched_folder", read_watched_folder},
     {"weighted_edge_list", read_weighted_edge_list},
 };
 

@@ -38,8 +38,11 @@ inline constexpr std::uint64_t max_machine_bytes = 1UL << 20;
 // A function for each reader, in the file of its kind.
 void read_dimacs(std::string_view input);
 void read_edge_list(std::string_view input);
+void read_entry_name(std::string_view input);
+void read_event(std::string_view input);
 void read_exif(std::string_view input);
 void read_gzip(std::string_view input);
+void read_job_document(std::string_view input);
 void read_job(std::string_view input);
 void read_manifest(std::string_view input);
 void read_matrix_market(std::string_view input);
@@ -52,6 +55,7 @@ void read_safetensors(std::string_view input);
 void read_task_text(std::string_view input);
 void read_text(std::string_view input);
 void read_vertices(std::string_view input);
+void read_watched_folder(std::string_view input);
 void read_weighted_edge_list(std::string_view input);
 
 }  // namespace lull::fuzz

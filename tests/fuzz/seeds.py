@@ -188,6 +188,49 @@ def document_seeds():
     yield "exif", "far", b"II*\x00\xf0\xff\xff\xff" + bytes(20)
 
 
+def queue_seeds():
+    job = {"schema": "lull.job/1", "run": {"task": "pagerank", "options": {"graph": "web.el", "damping": 0.85}}}
+    command = {"schema": "lull.job/1", "name": "n", "run": {"command": ["sh", "-c", "true ${x}"], "folder": "/tmp"}}
+    rest = {
+        "user": "u",
+        "priority": -5,
+        "deadline": "2026-12-01T10:00:00Z",
+        "at_most": {"wall": "2h"},
+        "memory": "3GiB",
+        "attempts": 7,
+        "labels": {"a": "b"},
+    }
+    after = {"after": {"jobs": ["1m8p2sqtc3aa6ztdbja4"], "if": "any"}}
+    yield "job_document", "task", json.dumps(job, indent=1).encode()
+    yield "job_document", "command", json.dumps({**command, **rest, **after}).encode()
+    yield "job_document", "array", json.dumps({**command, "array": {"x": [1, 2.5, "c"], "y": ["${x}", "d"]}}).encode()
+    yield "job_document", "large", json.dumps({**job, "array": {f"a{at}": list(range(10)) for at in range(5)}}).encode()
+    yield "job_document", "twice", b'{"schema": "lull.job/1",\n"run": {}, "run": {"task": "a", "task": "b"}}'
+    yield "job_document", "bounds", json.dumps({**job, "priority": 1e300, "memory": "18446744073709551616"}).encode()
+    yield "job_document", "mark", MARK + json.dumps(command).encode()
+    entry = "1m8p2sqtc3aa6ztdbja4,12,D,-5,3,2,1,000000000000,0123456789ab"
+    yield "entry_name", "done", entry.encode()
+    yield "entry_name", "queued", b"1m8p2sqtc3aa6ztdbja4,0,q,0,0,0,0,-,0123456789ab"
+    yield "entry_name", "zeros", entry.replace(",12,", ",012,").encode()
+    yield "entry_name", "bounds", entry.replace(",12,", ",18446744073709551616,").replace("-5", "-0").encode()
+    event = {
+        "state": "done",
+        "time_s": 1764500000,
+        "agent": "000000000000",
+        "attempt": 3,
+        "reason": '"why"\n',
+        "results": [["a.attempt-3", "a"], ["b.attempt-3", "b"]],
+        "version": 12,
+        "before": "0123456789ab",
+    }
+    yield "event", "done", json.dumps(event).encode() + b"\n"
+    yield "event", "cut", json.dumps(event).encode()[:-40]
+    yield "event", "bounds", json.dumps({**event, "time_s": 1e300, "version": -1, "attempt": 2.5}).encode()
+    yield "event", "kinds", json.dumps({**event, "results": [["a"], {}, None], "state": 7}).encode()
+    yield "watched_folder", "quiet", b"\1\0aA\5\0aA\17\1bA\17\4\17\3aA\17\0aA\17\0cA\17"
+    yield "watched_folder", "marker", b"\0\1a\4\1\2a\4\1\2b\4\1\3a\4\1\2a\4\1\0c\4\1"
+
+
 def exif(order, orientation, kind, count):
     value = struct.pack(order + ("HH" if kind == 3 else "I"), *([orientation, 0] if kind == 3 else [orientation]))
     head = (b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, 8)
@@ -279,7 +322,7 @@ def safetensors_seeds():
 
 def main(folder):
     shutil.rmtree(folder, ignore_errors=True)
-    for seeds in (graph_seeds, table_seeds, text_seeds, document_seeds, picture_seeds):
+    for seeds in (graph_seeds, table_seeds, text_seeds, document_seeds, queue_seeds, picture_seeds):
         for reader, name, data in seeds():
             to = pathlib.Path(folder, reader)
             to.mkdir(parents=True, exist_ok=True)

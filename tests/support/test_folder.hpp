@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,11 +14,17 @@
 
 namespace lull::test {
 
+/// Where there is a file system in memory, on which to flush costs nothing; otherwise where temporary files are.
+inline std::string memory_folder() {
+  bool const is_there = ::access("/dev/shm", W_OK) == 0;
+  return is_there ? "/dev/shm/" : ::testing::TempDir();
+}
+
 /// A folder of its own for a test's files, gone when the test ends.
 class test_folder {
  public:
-  test_folder() {
-    std::string name = ::testing::TempDir() + "lull_XXXXXX";
+  explicit test_folder(std::string const& in = ::testing::TempDir()) {
+    std::string name = in + "lull_XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
     path_ = name;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removes jobs that have been over for a time.
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -82,13 +83,17 @@ exit_code queue_clean_command(clean_settings const& asked, std::ostream& out) {
       kept.emplace(each.id, std::move(why));
     }
   }
+  // What is younger may be of processes that still run.
+  std::int64_t const day_ago_s = std::time(nullptr) - std::chrono::seconds{std::chrono::hours{24}}.count();
+  std::size_t const litter = store->remove_litter(std::min(before_s, day_ago_s));
   if (asked.json) {
-    out << nlohmann::ordered_json{{"removed", removed}, {"kept", kept}}.dump(2) << '\n';
+    out << nlohmann::ordered_json{{"removed", removed}, {"kept", kept}, {"litter", litter}}.dump(2) << '\n';
     return exit_code::done;
   }
   std::map<std::string, std::size_t> reasons;
   for (auto const& [id, why] : kept) ++reasons[why];
   out << "removed " << removed.size() << " jobs\n";
+  if (litter != 0) out << "removed what " << litter << " calls left that were never finished\n";
   for (auto const& [why, count] : reasons) out << "kept " << count << ": " << why << '\n';
   return exit_code::done;
 }
