@@ -73,14 +73,21 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
   add_json(submits, submit_);
 
   CLI::App& jobs = add(app, "jobs", "show the jobs of a queue that are not over", jobs_);
+  CLI::Option* const ids = jobs.add_option("ID", jobs_.ids, "show these jobs only, whatever has become of them");
   jobs.add_flag("--all", jobs_.all, "show those that are over, too");
-  jobs.add_option("--why", jobs_.why, "say of one job alone why it is as it is")->type_name("ID");
+  jobs.add_option("--why", jobs_.why, "say of one job alone why it is as it is")->type_name("ID")->excludes(ids);
   add_json(jobs, jobs_);
   CLI::App& shows = add(app, "show", "print all about jobs: what was asked for, and their history (JSON)", show_);
   shows.add_option("ID", show_.ids, "of the jobs")->required();
   for (std::size_t i = 0; i < std::size(actions); ++i)
     add(app, actions[i].first, action_helps[i], action_).add_option("ID", action_.ids, "of the jobs")->required();
   app.get_subcommand("retry")->add_flag("--fresh", action_.fresh, "begin again, without what earlier attempts saved");
+  CLI::App& results = add(app, "results", "show what jobs have written, or copy it to a folder", results_);
+  results.add_option("ID", results_.ids, "of the jobs")->required();
+  CLI::Option* const to = results.add_option("--to", results_.to, "copy them there, each whole or not at all");
+  to->type_name("FOLDER");
+  results.add_flag("--force", results_.force, "with --to: replace what is there")->needs(to);
+  add_json(results, results_);
   CLI::App& logs = add(app, "logs", "print what a job's last attempt has printed", logs_);
   logs.add_option("ID", logs_.id, "of the job")->required();
   logs.add_flag("-f,--follow", logs_.follow, "go on until the job is over");
@@ -110,6 +117,7 @@ std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, 
   if (app_.got_subcommand("submit")) return submit_command(submit_, stop, out);
   if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);
   if (app_.got_subcommand("show")) return show_command(show_, out);
+  if (app_.got_subcommand("results")) return results_command(results_, stop, out);
   if (app_.got_subcommand("logs")) return logs_command(logs_, stop, out);
   if (app_.got_subcommand("agents")) return agents_command(agents_, out);
   if (app_.got_subcommand("agent")) return agent_command(agent_, stop, out);

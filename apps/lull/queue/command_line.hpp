@@ -28,6 +28,7 @@ struct queue_command_line {
   jobs_settings jobs_;
   job_settings show_;
   job_settings action_;
+  results_settings results_;
   logs_settings logs_;
   queue_settings agents_;
   agent_settings agent_;

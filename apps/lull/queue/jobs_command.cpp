@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/apps/lull/stop_request.hpp>
@@ -43,6 +44,7 @@ std::string reason_of(queue::job_store& store, queue::job_entry const& entry, qu
     if (is.what != queue::readiness::ready) return is.why;
     if (entry.state == queue::entry_state::queued) return "waits for an agent";
   }
+  if (entry.state == queue::entry_state::done && !entry.in_place) return "its results are not in place yet";
   for (auto history = store.events(entry.id); !history.empty(); history.pop_back())
     if (!history.back().reason.empty()) return history.back().reason;
   return {};
@@ -60,6 +62,7 @@ json described(queue::job_store& store, queue::job_entry const& entry, entries c
   return {{"id", entry.id},
           {"name", job.name},
           {"state", queue::name_of(entry.state)},
+          {"in_place", entry.in_place},
           {"reason", reason},
           {"priority", entry.priority},
           {"attempts", entry.attempt},
@@ -94,17 +97,27 @@ exit_code jobs_command(jobs_settings const& asked, std::ostream& out) {
     return exit_code::done;
   }
   json jobs = json::array();
+  exit_code code = exit_code::done;
+  for (std::string const& id : asked.ids) {
+    try {
+      jobs.push_back(described(*store, store->entry(id), all));
+    } catch (usage_error const& wrong) {
+      say(wrong.what());
+      code = exit_code::usage;
+    }
+  }
   for (auto const& [id, each] : all)
-    if (asked.all || !queue::is_over(each.state)) jobs.push_back(described(*store, each, all));
+    if (asked.ids.empty() && (asked.all || !queue::is_over(each.state))) jobs.push_back(described(*store, each, all));
   if (asked.json) {
     print(out, jobs);
-    return exit_code::done;
+    return code;
   }
   out << cell("ID", 20) << cell("STATE", 9) << cell("PRIORITY", 8) << cell("ATTEMPTS", 8)
       << cell("NAME", max_name_columns) << "WHY\n";
   for (json const& each : jobs) out << row(each);
-  if (!asked.all && jobs.size() < all.size()) out << all.size() - jobs.size() << " more are over: --all shows them\n";
-  return exit_code::done;
+  if (asked.ids.empty() && !asked.all && jobs.size() < all.size())
+    out << all.size() - jobs.size() << " more are over: --all shows them\n";
+  return code;
 }
 
 exit_code show_command(job_settings const& asked, std::ostream& out) {

@@ -42,11 +42,18 @@ struct submit_settings : queue_settings {
 struct jobs_settings : queue_settings {
   bool all = false;
   std::optional<std::string> why;  // the id of the only one
+  std::vector<std::string> ids;    // these only, whatever has become of them; empty: all
 };
 
 struct job_settings : queue_settings {
   std::vector<std::string> ids;
   bool fresh = false;  // of retry: without what was saved
+};
+
+struct results_settings : queue_settings {
+  std::vector<std::string> ids;
+  std::optional<std::string> to;  // a folder to which they are copied
+  bool force = false;             // what is there is replaced
 };
 
 struct logs_settings : queue_settings {
@@ -74,6 +81,7 @@ exit_code submit_command(submit_settings const& asked, stop_request const& stop,
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);
 exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out);
+exit_code results_command(results_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code logs_command(logs_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code agents_command(queue_settings const& asked, std::ostream& out);
 exit_code agent_command(agent_settings const& asked, stop_request const& stop, std::ostream& out);

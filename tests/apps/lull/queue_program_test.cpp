@@ -10,38 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include <lull/tests/apps/lull/program.hpp>
+#include <lull/tests/apps/lull/queued.hpp>
 #include <lull/tests/support/effort.hpp>
 #include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/killed_program.hpp>
 
 namespace lull {
 namespace {
-
-class queued : public program {
- protected:
-  queued() {
-    outcome const made = ask("queue init --lease 2s --queue " + address());
-    EXPECT_EQ(made.code, 0) << made.text;
-  }
-  std::string address() const { return "spool:" + file("spool"); }
-  outcome in(std::string const& command, std::string const& rest = "") const {
-    return ask(command + " --queue " + address() + " " + rest, "cd " + folder_.path().string() + " && ");
-  }
-  std::string submit(std::string const& rest) const {
-    outcome const found = in("submit", rest);
-    EXPECT_EQ(found.code, 0) << found.text;
-    return found.text.substr(0, found.text.find('\n'));
-  }
-  outcome work_off(std::string const& rest = "") const {
-    return in("agent", "--executor threads --until-empty " + rest);
-  }
-  json job(std::string const& id) const { return json::parse(in("show", id).text)[0]; }
-  static std::string training(std::string const& model) {
-    std::string const epochs = is_sanitized ? "6" : "40";
-    return "--task mlp:epochs=" + epochs + ",hidden=64,seed=3,model=" + model;
-  }
-};
 
 TEST_F(queued, a_task_is_done_with_the_bytes_of_one_that_was_run) {
   std::string const id = submit(training("queued.safetensors") + " --name train --priority 5 --user alice");
