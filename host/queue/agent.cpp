@@ -82,7 +82,7 @@ void agent::watch_programs(time_point now) {
   bool const has_lost_lease = is_in_trouble_ && now - last_beat_ >= store_.lease();
   for (running_job& job : running_) {
     if (has_lost_lease && !job.kill_at) {
-      job.is_given_back = true;
+      job.given_back_for = "its agent could not reach the queue for its lease";
       ask_to_end(job, now);
     }
     if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
@@ -112,7 +112,10 @@ agent::time_point agent::round(time_point now) {
   beat(now);
   look_at_agents(now);
   bool const lists = now >= next_listing_;
-  if (lists) look_at_all(now);
+  if (lists) {
+    look_at_drain(now);
+    look_at_all(now);
+  }
   running_.remove_if([&](running_job& job) { return look_after(job, now); });
   if (lists) take_over(now);
   bool const any_begun = !stopped_ && begin_jobs(now);
@@ -153,6 +156,19 @@ void agent::look_at_all(time_point now) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !waits(is->second.state);
   });
+}
+
+void agent::look_at_drain(time_point now) {
+  auto const order = store_.drained();
+  if (is_drained_ != order.has_value())
+    log_(order ? text_of(*order) : "the queue is no longer drained: jobs are begun again");
+  is_drained_ = order.has_value();
+  if (!order || !order->saves) return;
+  for (running_job& each : running_) {
+    if (each.kill_at) continue;
+    each.given_back_for = text_of(*order);
+    ask_to_end(each, now);
+  }
 }
 
 void agent::stop(time_point now) {
@@ -219,8 +235,8 @@ void agent::conclude(running_job& job, program_end const& how) {
     change(job.entry, entry_state::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
   } else if (stopped_) {
     change(job.entry, entry_state::saved, "its agent was stopped");
-  } else if (job.is_given_back) {
-    change(job.entry, entry_state::saved, "its agent could not reach the queue for its lease");
+  } else if (!job.given_back_for.empty()) {
+    change(job.entry, entry_state::saved, job.given_back_for);
   } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
     change(job.entry, entry_state::refused, line.empty() ? reason : line);
   } else if (how.signal != 0) {
@@ -312,6 +328,7 @@ readiness agent::readiness_now(job_document const& job) {
 
 /// Returns whether a job was begun.
 bool agent::begin_jobs(time_point now) {
+  has_tried_all_ = has_tried_all_ || is_drained_;
   if (running_.size() >= asked_.jobs_at_once || has_tried_all_) return false;
   std::vector<job_entry> const waiting = candidates();
   bool const is_free = waiting.empty() || (now >= begins_after_ && (!asked_.is_free || asked_.is_free()));

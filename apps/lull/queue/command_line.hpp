@@ -24,6 +24,8 @@ struct queue_command_line {
   init_settings init_;
   queue_settings check_;
   clean_settings clean_;
+  drain_settings drain_;
+  queue_settings resume_;
   submit_settings submit_;
   jobs_settings jobs_;
   job_settings show_;

@@ -26,6 +26,11 @@ struct clean_settings : queue_settings {
   std::string older;  // a duration
 };
 
+struct drain_settings : queue_settings {
+  bool save = false;   // jobs that run, too
+  std::string reason;  // for people
+};
+
 struct submit_settings : queue_settings {
   std::vector<std::string> files;
   std::vector<std::string> tasks;
@@ -77,6 +82,8 @@ enum class job_action { cancel, hold, release, retry };
 exit_code queue_init_command(init_settings const& asked, std::ostream& out);
 exit_code queue_check_command(queue_settings const& asked, std::ostream& out);
 exit_code queue_clean_command(clean_settings const& asked, std::ostream& out);
+exit_code queue_drain_command(drain_settings const& asked, std::ostream& out);
+exit_code queue_resume_command(queue_settings const& asked, std::ostream& out);
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);
