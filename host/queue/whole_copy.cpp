@@ -75,16 +75,18 @@ std::uintmax_t bytes_of(fs::path const& path) {
   return bytes;
 }
 
-bool copy_whole(fs::path const& from, fs::path const& to, existing what, std::function<bool()> const& is_stopped) {
+bool make_whole(fs::path const& to, existing what, std::function<bool(fs::path const& hidden)> const& make) {
+  fs::path const folder = to.has_parent_path() ? to.parent_path() : ".";
+  if (!fs::is_directory(folder)) throw usage_error{folder.string() + " is not there: make it first"};
   if (what == existing::refuse && fs::exists(fs::symlink_status(to))) fail_existing(to);
-  fs::path const hidden = to.parent_path() / ("." + to.filename().string() + "." + make_token());
+  fs::path const hidden = folder / ("." + to.filename().string() + "." + make_token());
   try {
-    bool const is_whole = copy_all(from, hidden, is_stopped);
+    bool const is_whole = make(hidden);
     if (!is_whole) {
       fs::remove_all(hidden);
     } else if (what == existing::refuse) {
       rename_new(hidden, to);
-      flush(to.parent_path());
+      flush(folder);
     } else if (std::string const problem = put_in_place(hidden, to); !problem.empty()) {
       throw usage_error{problem};
     }
@@ -94,6 +96,10 @@ bool copy_whole(fs::path const& from, fs::path const& to, existing what, std::fu
     fs::remove_all(hidden, none);
     throw;
   }
+}
+
+bool copy_whole(fs::path const& from, fs::path const& to, existing what, std::function<bool()> const& is_stopped) {
+  return make_whole(to, what, [&](fs::path const& hidden) { return copy_all(from, hidden, is_stopped); });
 }
 
 }  // namespace lull::queue

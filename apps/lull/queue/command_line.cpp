@@ -31,7 +31,8 @@ void add_json(CLI::App& command, queue_settings& into) {
 }  // namespace
 
 queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
-  CLI::App& queues = *app.add_subcommand("queue", "make, check, clean or drain a queue in which jobs wait for agents");
+  CLI::App& queues =
+      *app.add_subcommand("queue", "make, check, clean, drain or back up a queue in which jobs wait for agents");
   queues.require_subcommand(1);
   CLI::App& inits = add(queues, "init", "make it, or bring it up to date; what is there stays", init_);
   inits.add_option("--lease", init_.lease, "an agent that is not heard of for this long loses its jobs")
@@ -45,6 +46,12 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
                          "remove jobs that have been over for a time, with logs and checkpoints; results stay", clean_);
   cleans.add_option("--older", clean_.older, "for how long at least, such as 720h")->required()->type_name("TIME");
   add_json(cleans, clean_);
+  CLI::App& backs = add(queues, "backup", "copy a spool while it is used; of postgresql say the command", backup_);
+  backs.add_option("--to", backup_.to, "a folder that is not there yet; of postgresql a file")
+      ->required()
+      ->type_name("FOLDER|FILE");
+  CLI::App& restores = add(queues, "restore", "make a spool of a backup; of postgresql say the command", restore_);
+  restores.add_option("--from", restore_.from, "what lull queue backup made")->required()->type_name("FOLDER|FILE");
   CLI::App& drains = add(queues, "drain", "have agents begin no jobs until it is resumed; jobs that run go on", drain_);
   drains.add_flag("--save", drain_.save, "have agents save the jobs that run, which go on when it is resumed");
   drains.add_option("--reason", drain_.reason, "why, for people")->type_name("TEXT");
@@ -115,6 +122,8 @@ std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, 
   if (app_.got_subcommand("queue")) {
     CLI::App const& which = *app_.get_subcommand("queue");
     if (which.got_subcommand("check")) return queue_check_command(check_, out);
+    if (which.got_subcommand("backup")) return queue_backup_command(backup_, stop, out);
+    if (which.got_subcommand("restore")) return queue_restore_command(restore_, stop, out);
     if (which.got_subcommand("drain")) return queue_drain_command(drain_, out);
     if (which.got_subcommand("resume")) return queue_resume_command(resume_, out);
     if (which.got_subcommand("clean")) return queue_clean_command(clean_, out);

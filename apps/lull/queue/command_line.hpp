@@ -25,6 +25,8 @@ struct queue_command_line {
   queue_settings check_;
   clean_settings clean_;
   drain_settings drain_;
+  backup_settings backup_;
+  restore_settings restore_;
   queue_settings resume_;
   submit_settings submit_;
   jobs_settings jobs_;

@@ -31,6 +31,14 @@ struct drain_settings : queue_settings {
   std::string reason;  // for people
 };
 
+struct backup_settings : queue_settings {
+  std::string to;  // a folder that is not there yet, or of a database a file
+};
+
+struct restore_settings : queue_settings {
+  std::string from;  // what a backup made
+};
+
 struct submit_settings : queue_settings {
   std::vector<std::string> files;
   std::vector<std::string> tasks;
@@ -84,6 +92,8 @@ exit_code queue_check_command(queue_settings const& asked, std::ostream& out);
 exit_code queue_clean_command(clean_settings const& asked, std::ostream& out);
 exit_code queue_drain_command(drain_settings const& asked, std::ostream& out);
 exit_code queue_resume_command(queue_settings const& asked, std::ostream& out);
+exit_code queue_backup_command(backup_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code queue_restore_command(restore_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);
