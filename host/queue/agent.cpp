@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -30,19 +29,6 @@ constexpr int rests_for = 5;       // listings, after a job that this machine co
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
-
-std::string text_of(program_end const& how) {
-  if (how.signal != 0) return std::string{"died of "} + ::strsignal(how.signal);
-  return "ended with code " + std::to_string(how.code);
-}
-
-/// A job that is done stays done when the power goes, so its results must be on the disk first. Returns what is wrong.
-std::string flush_results(prepared_job const& job) {
-  std::string wrong;
-  for (auto const& [from, to] : job.results)
-    if (wrong.empty()) wrong = flush_result(from);
-  return wrong;
 }
 
 }  // namespace
@@ -92,12 +78,12 @@ void agent::watch_programs(time_point now) {
   bool const has_lost_lease = is_in_trouble_ && now - last_beat_ >= store_.lease();
   for (running_job& job : running_) {
     if (has_lost_lease && !job.kill_at) {
-      job.is_given_back = true;
+      job.given_back_for = "its agent could not reach the queue for its lease";
       ask_to_end(job, now);
     }
     bool const is_first = job.prepared.tries_for && job.entry.attempt == 1;
     if (is_first && now - job.begun >= *job.prepared.tries_for && !job.kill_at) {
-      job.is_tried = true;
+      job.given_back_for = "it ran for as long as it is tried for";
       ask_to_end(job, now);
     }
     if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
@@ -131,7 +117,10 @@ agent::time_point agent::round(time_point now) {
   beat(now);
   look_at_agents(now);
   bool const lists = now >= next_listing_;
-  if (lists) look_at_all(now);
+  if (lists) {
+    look_at_drain(now);
+    look_at_all(now);
+  }
   running_.remove_if([&](running_job& job) { return look_after(job, now); });
   if (lists) take_over(now);
   bool const any_begun = !stopped_ && begin_jobs(now);
@@ -173,6 +162,22 @@ void agent::look_at_all(time_point now) {
     return is == known_.end() || !waits(is->second.state);
   });
 }
+
+void agent::look_at_drain(time_point now) {
+  auto const order = store_.drained();
+  if (is_drained_ != order.has_value())
+    log_(order ? text_of(*order) : "the queue is no longer drained: jobs are begun again");
+  is_drained_ = order.has_value();
+  if (!order || !order->saves) return;
+  for (running_job& each : running_) {
+    if (each.kill_at) continue;
+    each.given_back_for = text_of(*order);
+    ask_to_end(each, now);
+  }
+}
+
+/// Something of this machine is in the way of all jobs.
+void agent::rest(time_point now) { begins_after_ = now + rests_for * usual(); }
 
 void agent::stop(time_point now) {
   stopped_ = now;
@@ -220,96 +225,6 @@ std::optional<job_entry> agent::noted(job_entry const& from, std::optional<job_e
   return now;
 }
 
-void agent::conclude(running_job& job, program_end const& how, time_point now) {
-  bound_log(job.at.log, asked_.max_log_bytes);
-  std::string const line = last_line(job.at.log);
-  std::string const reason =
-      "attempt " + std::to_string(job.at.number) + " " + text_of(how) + (line.empty() ? "" : ": " + line);
-  std::string unwritten;
-  if (!job.is_taken && how == program_end{.code = 0}) unwritten = flush_results(job.prepared);
-  if (!job.is_taken && how == program_end{.code = 0} && unwritten.empty()) {
-    job_entry next = job.entry;
-    next.state = entry_state::done;
-    auto const done =
-        noted(job.entry, store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable));
-    if (done) return end(*done);
-    // Or it was taken, and the store's answer was lost: so what it has written stays.
-    return log_("job " + job.entry.id + " was done here: what becomes of it is seen at the next listing");
-  }
-  if (job.is_taken) {  // the job is what somebody else has made of it
-  } else if (job.is_late) {
-    change(job.entry, entry_state::failed, "attempt " + std::to_string(job.at.number) + " took longer than its limit");
-  } else if (stopped_) {
-    change(job.entry, entry_state::saved, "its agent was stopped");
-  } else if (job.is_tried) {
-    change(job.entry, entry_state::saved, "it ran for as long as it is tried for");
-  } else if (job.is_given_back) {
-    change(job.entry, entry_state::saved, "its agent could not reach the queue for its lease");
-  } else if (job.prepared.gives_back_by && how == program_end{.code = *job.prepared.gives_back_by}) {
-    begins_after_ = now + rests_for * usual();
-    change(job.entry, entry_state::saved, line.empty() ? reason : line);
-  } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
-    change(job.entry, entry_state::refused, line.empty() ? reason : line);
-  } else if (job.prepared.is_foreign && asked_.is_free && !asked_.is_free()) {
-    change(job.entry, entry_state::held, "the trainer beside it was gone when " + reason,
-           [](job_entry& of) { ++of.deaths; });
-  } else if (how.signal != 0) {
-    bool const is_last = job.entry.deaths + 1 >= max_deaths;
-    change(job.entry, is_last ? entry_state::held : entry_state::saved, reason, [](job_entry& of) { ++of.deaths; });
-  } else {
-    bool const is_last = job.entry.failures + 1 >= job.document.attempts;
-    change(job.entry, is_last ? entry_state::failed : entry_state::saved, unwritten.empty() ? reason : unwritten,
-           [](job_entry& of) { ++of.failures; });
-  }
-  std::error_code none;
-  for (auto const& [from, to] : job.prepared.results) fs::remove_all(from, none);  // of an attempt that does not count
-}
-
-/// Puts in place what the attempt that ended has written, and removes what earlier ones have. Any agent may do it, and
-/// again: what cannot be put in place now is tried later.
-void agent::end(job_entry const& done) {
-  auto const history = store_.events(done.id);
-  bool const is_known = !history.empty() && history.back().version == done.version;
-  if (is_known) {
-    for (auto const& [from, to] : history.back().results) {
-      std::string const problem = put_in_place(from, to);
-      if (!problem.empty()) {
-        if (told_.insert(done.id).second) log_("job " + done.id + ": " + problem + "; it is tried again");
-        return;
-      }
-      std::error_code none;
-      for (unsigned before = done.attempt; before-- > 1;)
-        fs::remove_all(attempt{.id = done.id, .number = before}.result(to), none);
-    }
-  }
-  change(done, entry_state::done, is_known ? "" : "its history is lost: its results may have their attempt's names",
-         [](job_entry& of) { of.in_place = true; });
-}
-
-/// Gives back the jobs of agents that are dead, and ends what they had begun to end. The same of what the store has as
-/// this agent's and the agent does not: a change that seemed to fail, and did not.
-void agent::take_over(time_point now) {
-  auto const ends = [](job_entry const& each) { return each.state == entry_state::done && !each.in_place; };
-  std::vector<job_entry> under_way;
-  for (auto const& [id, each] : known_)
-    if (is_at_work(each.state) || ends(each)) under_way.push_back(each);
-  for (job_entry const& each : under_way) {
-    bool const is_own = each.agent == record_.id;
-    if (is_own ? runs_here(each.id) : !watch_.is_dead(each.agent, now)) continue;
-    if (ends(each)) {
-      end(each);
-      continue;
-    }
-    if (is_own) {
-      change(each, entry_state::saved, "its agent had not heard that it had it");
-      continue;
-    }
-    bool const is_last = each.deaths + 1 >= max_deaths;
-    change(each, is_last ? entry_state::held : entry_state::saved, lost_lease_reason(each.agent),
-           [](job_entry& of) { ++of.deaths; });
-  }
-}
-
 bool agent::runs_here(std::string const& id) const {
   return std::any_of(running_.begin(), running_.end(), [&](running_job const& each) { return each.entry.id == id; });
 }
@@ -343,6 +258,7 @@ readiness agent::readiness_now(job_document const& job) {
 
 /// Returns whether a job was begun.
 bool agent::begin_jobs(time_point now) {
+  has_tried_all_ = has_tried_all_ || is_drained_;
   if (running_.size() >= asked_.jobs_at_once || has_tried_all_) return false;
   std::vector<job_entry> const waiting = candidates();
   bool const is_free = waiting.empty() || (now >= begins_after_ && (!asked_.is_free || asked_.is_free()));
@@ -386,7 +302,7 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
     change(claimed, entry_state::refused, wrong.what());
     return false;
   } catch (std::exception const& problem) {  // of this machine, such as a full disk
-    begins_after_ = now + rests_for * usual();
+    rest(now);
     has_tried_all_ = false;
     change(claimed, entry_state::saved, problem.what());
     return false;

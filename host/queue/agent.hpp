@@ -86,8 +86,7 @@ class agent {
     std::optional<time_point> kill_at{};  // it was asked to end
     bool is_taken = false;                // somebody else has changed it
     bool is_late = false;
-    bool is_tried = false;       // for long enough
-    bool is_given_back = false;  // its agent could not beat for its lease
+    std::string given_back_for{};  // why it is to be saved; empty: it is not
   };
 
   time_point round(time_point now);
@@ -99,6 +98,10 @@ class agent {
   void look_at_all(time_point now);
   bool look_after(running_job& job, time_point now);
   void conclude(running_job& job, program_end const& how, time_point now);
+  void conclude_undone(running_job const& job, program_end const& how, std::string const& unwritten,
+                       std::string const& line, time_point now);
+  void look_at_drain(time_point now);
+  void rest(time_point now);
   void take_over(time_point now);
   void end(job_entry const& done);
   bool runs_here(std::string const& id) const;
@@ -131,6 +134,7 @@ class agent {
   std::size_t agents_ = 1;                  // that live, at the last look
   time_point next_listing_{};
   time_point next_look_at_agents_{};
+  bool is_drained_ = false;     // the queue, at the last look
   time_point begins_after_{};   // where this machine could not begin a job
   bool has_tried_all_ = false;  // since the last listing or the end of a job here
   std::set<std::string> told_;  // jobs whose results cannot be put in place

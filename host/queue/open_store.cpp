@@ -38,6 +38,11 @@ void make_store(std::string const& address, new_queue const& with) {
   spool::make(spool_path(address), with.lease);
 }
 
+std::optional<std::filesystem::path> spool_folder(std::string const& address) {
+  if (is_postgres(address)) return std::nullopt;
+  return spool_path(address);
+}
+
 std::string shown_address(std::string const& address) {
   if (is_postgres(address)) return detail::shown_postgres(address);
   return std::string{spool_scheme} + spool_path(address).string();

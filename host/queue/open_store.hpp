@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <lull/host/queue/store.hpp>
@@ -21,6 +22,8 @@ struct new_queue {
 std::unique_ptr<job_store> open_store(std::string const& address);
 /// Makes the store, or brings it up to date: a queue that is there keeps its lease. Throws as open_store.
 void make_store(std::string const& address, new_queue const& with);
+/// Returns a spool's folder; nothing: the address is a database's. Throws usage_error for another address.
+std::optional<std::filesystem::path> spool_folder(std::string const& address);
 /// Returns an address as messages may show it: in one spelling, without a password.
 std::string shown_address(std::string const& address);
 

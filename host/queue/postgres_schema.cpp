@@ -101,8 +101,13 @@ constexpr char const* first_step[] = {
     "CREATE POLICY every_forgotten ON lull.agents FOR DELETE TO lull_agent USING (true)",
 };
 
+// Why agents begin no jobs; empty: they do. All who may use the queue read it, and its owner writes it.
+constexpr char const* second_step[] = {
+    "ALTER TABLE lull.queue ADD COLUMN drained text NOT NULL DEFAULT '' CHECK (octet_length(drained) <= 65536)",
+};
+
 // The step at place i makes number i + 1 of number i. A step that was released does not change.
-constexpr std::span<char const* const> steps[] = {first_step};
+constexpr std::span<char const* const> steps[] = {first_step, second_step};
 static_assert(std::size(steps) == static_cast<std::size_t>(postgres_schema_number));
 
 constexpr postgres_statement is_there{"looking for the queue", "SELECT to_regclass('lull.queue') IS NOT NULL", false};

@@ -11,7 +11,7 @@
 namespace lull::queue {
 
 /// The number of the schema that this version makes and uses.
-inline constexpr int postgres_schema_number = 1;
+inline constexpr int postgres_schema_number = 2;
 
 /// What a queue in a database was made with.
 struct postgres_queue {

@@ -81,6 +81,8 @@ constexpr postgres_statement delete_job{"removing a job",
          lines AS (DELETE FROM lull.events USING gone WHERE events.id = gone.id)
        SELECT count(*) FROM gone)"};
 constexpr postgres_statement delete_document{"removing a document", "DELETE FROM lull.documents WHERE id = $1"};
+constexpr postgres_statement read_drained{"looking whether the queue is drained", "SELECT drained FROM lull.queue"};
+constexpr postgres_statement write_drained{"draining", "UPDATE lull.queue SET drained = $1"};
 constexpr postgres_statement look_at_ownership{"looking at rights", "SELECT has_table_privilege('lull.jobs', 'DELETE')",
                                                false};
 constexpr postgres_statement look_at_rights{"looking at rights",
@@ -320,6 +322,18 @@ std::filesystem::path postgres_store::folder(std::string const& id) {
   } catch (usage_error const& wrong) {
     throw device_error{EACCES, wrong.what(), "opening the queue's folder", connection_.server()};
   }
+}
+
+std::optional<drain_order> postgres_store::drained() {
+  std::string const text{connection_.run_again(read_drained).text(0, 0)};
+  if (text.empty()) return std::nullopt;
+  return parse_drain_order(text, "lull.queue in " + connection_.server());
+}
+
+void postgres_store::set_drained(std::optional<drain_order> const& order) {
+  if (!connection_.run_again(look_at_ownership).is_true(0, 0))
+    throw usage_error{"the owner of the queue's schema drains and resumes it: do it as that database user"};
+  connection_.run_again(write_drained, {order ? stored(to_json(*order)) : ""});
 }
 
 std::vector<std::string> postgres_store::problems() {

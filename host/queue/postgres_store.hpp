@@ -42,6 +42,9 @@ class postgres_store final : public job_store {
   void forget_agent(std::string const& id) override;
   std::chrono::nanoseconds lease() const override { return queue_.lease; }
   std::filesystem::path folder(std::string const& id) override;
+  std::optional<drain_order> drained() override;
+  /// Takes the owner of the schema.
+  void set_drained(std::optional<drain_order> const& order) override;
   std::vector<std::string> problems() override;
   std::filesystem::path const& folder() const noexcept { return queue_.folder; }
 

@@ -26,6 +26,7 @@ namespace {
 using json = nlohmann::json;
 
 constexpr char const* format_file = "FORMAT";
+constexpr char const* drained_file = "DRAINED";
 constexpr std::string_view format_schema = "lull.spool/1";
 constexpr std::size_t max_small_file = 1 << 16;
 constexpr std::string_view parts = "0123456789abcdefghjkmnpqrstvwxyz";  // the last letters that ids have
@@ -335,6 +336,22 @@ void spool::forget_agent(std::string const& id) { agents_.remove(id); }
 
 std::filesystem::path spool::folder(std::string const& id) {
   return root_.below("work").below(std::string{letter_of(id)}).below(id).path();
+}
+
+std::optional<drain_order> spool::drained() {
+  auto const text = root_.read(drained_file, max_small_file);
+  if (!text) return std::nullopt;
+  return parse_drain_order(*text, (root_.path() / drained_file).string());
+}
+
+void spool::set_drained(std::optional<drain_order> const& order) {
+  if (order) {
+    root_.replace(drained_file, to_json(*order));
+    root_.flush_all();
+  } else {
+    root_.remove(drained_file);
+    root_.flush_names();
+  }
 }
 
 }  // namespace lull::queue

@@ -21,6 +21,7 @@ namespace lull::queue {
 ///     jobs/N/ID,VERSION,…,TOKEN   the entry
 ///     events/N/ID,VERSION,TOKEN   one change; one whose token no entry has had did not happen
 ///     agents/ID                   counts as long as the agent lives
+///     DRAINED                     agents begin no jobs as long as it is there
 ///     work/N/ID/                  checkpoints and logs
 ///
 /// Nothing is locked, no clock is compared with another's, and no link is followed.
@@ -47,6 +48,8 @@ class spool final : public job_store {
   std::chrono::nanoseconds lease() const override { return lease_; }
   std::filesystem::path folder(std::string const& id) override;
   std::vector<std::string> problems() override;
+  std::optional<drain_order> drained() override;
+  void set_drained(std::optional<drain_order> const& order) override;
 
  private:
   /// Returns the part of a folder in which a job has its files.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <lull/host/queue/drain_order.hpp>
 #include <lull/host/queue/job_document.hpp>
 
 namespace lull::queue {
@@ -113,6 +114,11 @@ class job_store {
 
   /// Returns the folder in which attempts of a job keep checkpoints and logs. It is made if it is missing.
   virtual std::filesystem::path folder(std::string const& id) = 0;
+
+  /// Returns what keeps agents from beginning jobs; nothing: they begin them.
+  virtual std::optional<drain_order> drained() = 0;
+  /// Sets that as a whole, so the last call counts. It is on the disk then.
+  virtual void set_drained(std::optional<drain_order> const& order) = 0;
 
   /// Returns what is wrong with the store as it is set up, in words.
   virtual std::vector<std::string> problems() { return {}; }

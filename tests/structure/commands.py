@@ -70,13 +70,17 @@ def said_by(program, *arguments):
     return subprocess.run([program, *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
+def names_in(text):
+    return re.findall(r"^ {2}([a-z]+) ", text.partition("Subcommands:")[2], re.M)
+
+
 def main(program, root):
     overview = said_by(program, "--help")
     helps = {"": overview}
-    for name in re.findall(r"^ {2}([a-z]+) ", overview.partition("Subcommands:")[2], re.M):
+    for name in names_in(overview):
         helps[name] = said_by(program, name, "--help")
-    for name in ("new task", "queue check", "queue clean", "queue init", "queue metrics"):
-        helps[name] = said_by(program, *name.split(), "--help")
+        for part in names_in(helps[name]):
+            helps[f"{name} {part}"] = said_by(program, name, part, "--help")
     listed = json.loads(said_by(program, "tasks", "--json"))["tasks"]
     of_a_job = {"priority"}
     tasks = {task["name"]: of_a_job | {option["name"] for option in task["options"]} for task in listed}

@@ -32,7 +32,8 @@ void add_json(CLI::App& command, queue_settings& into) {
 }  // namespace
 
 queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
-  CLI::App& queues = *app.add_subcommand("queue", "make, check, clean or watch a queue in which jobs wait for agents");
+  CLI::App& queues =
+      *app.add_subcommand("queue", "make, check, clean, watch, drain or back up a queue in which jobs wait for agents");
   queues.require_subcommand(1);
   CLI::App& inits = add(queues, "init", "make it, or bring it up to date; what is there stays", init_);
   inits.add_option("--lease", init_.lease, "an agent that is not heard of for this long loses its jobs")
@@ -51,6 +52,16 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
       ->type_name("FILE");
   measures.add_option("--every", metrics_.every, "write them again after this time, until it is asked to stop")
       ->type_name("TIME");
+  CLI::App& backs = add(queues, "backup", "copy a spool while it is used; of postgresql say the command", backup_);
+  backs.add_option("--to", backup_.to, "a folder that is not there yet; of postgresql a file")
+      ->required()
+      ->type_name("FOLDER|FILE");
+  CLI::App& restores = add(queues, "restore", "make a spool of a backup; of postgresql say the command", restore_);
+  restores.add_option("--from", restore_.from, "what lull queue backup made")->required()->type_name("FOLDER|FILE");
+  CLI::App& drains = add(queues, "drain", "have agents begin no jobs until it is resumed; jobs that run go on", drain_);
+  drains.add_flag("--save", drain_.save, "have agents save the jobs that run, which go on when it is resumed");
+  drains.add_option("--reason", drain_.reason, "why, for people")->type_name("TEXT");
+  add(queues, "resume", "have agents begin jobs again", resume_);
 
   CLI::App& submits = add(app, "submit", "put jobs into a queue, and print their ids", submit_);
   submits.add_option("JOB", submit_.files, "JSON files of schema lull.job/1");
@@ -79,14 +90,21 @@ queue_command_line::queue_command_line(CLI::App& app) : app_(app) {
   add_json(submits, submit_);
 
   CLI::App& jobs = add(app, "jobs", "show the jobs of a queue that are not over", jobs_);
+  CLI::Option* const ids = jobs.add_option("ID", jobs_.ids, "show these jobs only, whatever has become of them");
   jobs.add_flag("--all", jobs_.all, "show those that are over, too");
-  jobs.add_option("--why", jobs_.why, "say of one job alone why it is as it is")->type_name("ID");
+  jobs.add_option("--why", jobs_.why, "say of one job alone why it is as it is")->type_name("ID")->excludes(ids);
   add_json(jobs, jobs_);
   CLI::App& shows = add(app, "show", "print all about jobs: what was asked for, and their history (JSON)", show_);
   shows.add_option("ID", show_.ids, "of the jobs")->required();
   for (std::size_t i = 0; i < std::size(actions); ++i)
     add(app, actions[i].first, action_helps[i], action_).add_option("ID", action_.ids, "of the jobs")->required();
   app.get_subcommand("retry")->add_flag("--fresh", action_.fresh, "begin again, without what earlier attempts saved");
+  CLI::App& results = add(app, "results", "show what jobs have written, or copy it to a folder", results_);
+  results.add_option("ID", results_.ids, "of the jobs")->required();
+  CLI::Option* const to = results.add_option("--to", results_.to, "copy them there, each whole or not at all");
+  to->type_name("FOLDER");
+  results.add_flag("--force", results_.force, "with --to: replace what is there")->needs(to);
+  add_json(results, results_);
   CLI::App& logs = add(app, "logs", "print what a job's last attempt has printed", logs_);
   logs.add_option("ID", logs_.id, "of the job")->required();
   logs.add_flag("-f,--follow", logs_.follow, "go on until the job is over");
@@ -141,6 +159,10 @@ std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, 
   if (app_.got_subcommand("queue")) {
     CLI::App const& which = *app_.get_subcommand("queue");
     if (which.got_subcommand("check")) return queue_check_command(check_, out);
+    if (which.got_subcommand("backup")) return queue_backup_command(backup_, stop, out);
+    if (which.got_subcommand("restore")) return queue_restore_command(restore_, stop, out);
+    if (which.got_subcommand("drain")) return queue_drain_command(drain_, out);
+    if (which.got_subcommand("resume")) return queue_resume_command(resume_, out);
     if (which.got_subcommand("clean")) return queue_clean_command(clean_, out);
     if (which.got_subcommand("metrics")) return queue_metrics_command(metrics_, stop, out);
     return queue_init_command(init_, out);
@@ -148,6 +170,7 @@ std::optional<exit_code> queue_command_line::dispatch(stop_request const& stop, 
   if (app_.got_subcommand("submit")) return submit_command(submit_, stop, out);
   if (app_.got_subcommand("jobs")) return jobs_command(jobs_, out);
   if (app_.got_subcommand("show")) return show_command(show_, out);
+  if (app_.got_subcommand("results")) return results_command(results_, stop, out);
   if (app_.got_subcommand("logs")) return logs_command(logs_, stop, out);
   if (app_.got_subcommand("usage")) return usage_command(usage_, out);
   if (app_.got_subcommand("agents")) return agents_command(agents_, out);

@@ -26,10 +26,15 @@ struct queue_command_line {
   clean_settings clean_;
   metrics_settings metrics_;
   usage_settings usage_;
+  drain_settings drain_;
+  backup_settings backup_;
+  restore_settings restore_;
+  queue_settings resume_;
   submit_settings submit_;
   jobs_settings jobs_;
   job_settings show_;
   job_settings action_;
+  results_settings results_;
   logs_settings logs_;
   queue_settings agents_;
   agent_settings agent_;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/apps/lull/queue/task_program.hpp>
@@ -30,10 +32,16 @@ using entries = std::map<std::string, queue::job_entry>;
 
 constexpr std::size_t max_name_columns = 24;
 
-entries listed(queue::job_store& store) {
-  entries all;
-  for (queue::job_entry& each : store.list()) all.emplace(each.id, std::move(each));
-  return all;
+/// What a queue is at one moment.
+struct snapshot {
+  entries all{};
+  std::optional<queue::drain_order> drained{};
+};
+
+snapshot snapshot_of(queue::job_store& store) {
+  snapshot made{.drained = store.drained()};
+  for (queue::job_entry& each : store.list()) made.all.emplace(each.id, std::move(each));
+  return made;
 }
 
 /// What not every agent does.
@@ -46,29 +54,32 @@ std::string wanted_of_agents(queue::what_runs const& run) {
 
 /// Why the job is as it is, in words.
 std::string reason_of(queue::job_store& store, queue::job_entry const& entry, queue::job_document const& job,
-                      entries const& all) {
+                      snapshot const& now) {
   if (queue::waits(entry.state)) {
-    queue::readiness const is = queue::readiness_of(job, all);
+    queue::readiness const is = queue::readiness_of(job, now.all);
     if (is.what != queue::readiness::ready) return is.why;
+    if (now.drained) return text_of(*now.drained);
     if (entry.state == queue::entry_state::queued) return "waits for an agent" + wanted_of_agents(job.run);
   }
+  if (entry.state == queue::entry_state::done && !entry.in_place) return "its results are not in place yet";
   for (auto history = store.events(entry.id); !history.empty(); history.pop_back())
     if (!history.back().reason.empty()) return history.back().reason;
   return {};
 }
 
-json described(queue::job_store& store, queue::job_entry const& entry, entries const& all) {
+json described(queue::job_store& store, queue::job_entry const& entry, snapshot const& now) {
   queue::job_document job;
   std::string reason;
   try {
     job = owned_document(store, entry.id);
-    reason = reason_of(store, entry, job, all);
+    reason = reason_of(store, entry, job, now);
   } catch (error const& wrong) {  // of this job alone
     reason = wrong.what();
   }
   return {{"id", entry.id},
           {"name", job.name},
           {"state", queue::name_of(entry.state)},
+          {"in_place", entry.in_place},
           {"reason", reason},
           {"priority", entry.priority},
           {"attempts", entry.attempt},
@@ -96,32 +107,42 @@ void print(std::ostream& out, json const& what) {
 
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out) {
   auto const store = open_queue(asked.queue);
-  entries const all = listed(*store);
+  snapshot const now = snapshot_of(*store);
   if (asked.why) {
-    json const job = described(*store, store->entry(*asked.why), all);
+    json const job = described(*store, store->entry(*asked.why), now);
     out << job["state"].get<std::string>() << ": " << job["reason"].get<std::string>() << '\n';
     return exit_code::done;
   }
   json jobs = json::array();
-  for (auto const& [id, each] : all)
-    if (asked.all || !queue::is_over(each.state)) jobs.push_back(described(*store, each, all));
+  exit_code code = exit_code::done;
+  for (std::string const& id : asked.ids) {
+    try {
+      jobs.push_back(described(*store, store->entry(id), now));
+    } catch (usage_error const& wrong) {
+      say(wrong.what());
+      code = exit_code::usage;
+    }
+  }
+  for (auto const& [id, each] : now.all)
+    if (asked.ids.empty() && (asked.all || !queue::is_over(each.state))) jobs.push_back(described(*store, each, now));
   if (asked.json) {
     print(out, jobs);
-    return exit_code::done;
+    return code;
   }
   out << cell("ID", 20) << cell("STATE", 9) << cell("PRIORITY", 8) << cell("ATTEMPTS", 8)
       << cell("NAME", max_name_columns) << "WHY\n";
   for (json const& each : jobs) out << row(each);
-  if (!asked.all && jobs.size() < all.size()) out << all.size() - jobs.size() << " more are over: --all shows them\n";
-  return exit_code::done;
+  if (asked.ids.empty() && !asked.all && jobs.size() < now.all.size())
+    out << now.all.size() - jobs.size() << " more are over: --all shows them\n";
+  return code;
 }
 
 exit_code show_command(job_settings const& asked, std::ostream& out) {
   auto const store = open_queue(asked.queue);
-  entries const all = listed(*store);
+  snapshot const now = snapshot_of(*store);
   json shown = json::array();
   for (std::string const& id : asked.ids) {
-    json job = described(*store, store->entry(id), all);
+    json job = described(*store, store->entry(id), now);
     if (!job["name"].get<std::string>().empty()) job["document"] = json::parse(to_json(owned_document(*store, id)));
     job["history"] = json::array();
     for (queue::job_event const& each : store->events(id))
@@ -137,9 +158,15 @@ exit_code show_command(job_settings const& asked, std::ostream& out) {
 }
 
 exit_code agents_command(queue_settings const& asked, std::ostream& out) {
+  auto const store = open_queue(asked.queue);
+  auto const drained = store->drained();
   json all = json::array();
-  for (queue::agent_record const& each : open_queue(asked.queue)->agents())
-    all.push_back({{"id", each.id}, {"host", each.host}, {"process", each.process}, {"offers", each.offers}});
+  for (queue::agent_record const& each : store->agents())
+    all.push_back({{"id", each.id},
+                   {"host", each.host},
+                   {"process", each.process},
+                   {"offers", each.offers},
+                   {"drained", drained.has_value()}});
   if (asked.json) {
     print(out, all);
     return exit_code::done;
@@ -148,6 +175,7 @@ exit_code agents_command(queue_settings const& asked, std::ostream& out) {
   for (json const& each : all)
     out << cell(each["id"], 12) << cell(each["host"], 20)
         << cell(std::to_string(each["process"].get<std::int64_t>()), 8) << each["offers"].get<std::string>() << '\n';
+  if (drained) out << text_of(*drained) << '\n';
   return exit_code::done;
 }
 

@@ -31,6 +31,7 @@ exit_code queue_check_command(queue_settings const& asked, std::ostream& out) {
     std::size_t const jobs = store->list().size();
     std::size_t const agents = store->agents().size();
     out << shown << ": " << jobs << " jobs, " << agents << " agents\n";
+    if (auto const order = store->drained()) out << text_of(*order) << "; lull queue resume ends that\n";
   } catch (error const& wrong) {
     found.emplace_back(wrong.what());
   }

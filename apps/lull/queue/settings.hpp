@@ -36,6 +36,19 @@ struct usage_settings : queue_settings {
   std::string by = "user,day";  // or one of the two
 };
 
+struct drain_settings : queue_settings {
+  bool save = false;   // jobs that run, too
+  std::string reason;  // for people
+};
+
+struct backup_settings : queue_settings {
+  std::string to;  // a folder that is not there yet, or of a database a file
+};
+
+struct restore_settings : queue_settings {
+  std::string from;  // what a backup made
+};
+
 struct submit_settings : queue_settings {
   std::vector<std::string> files;
   std::vector<std::string> tasks;
@@ -52,11 +65,18 @@ struct submit_settings : queue_settings {
 struct jobs_settings : queue_settings {
   bool all = false;
   std::optional<std::string> why;  // the id of the only one
+  std::vector<std::string> ids;    // these only, whatever has become of them; empty: all
 };
 
 struct job_settings : queue_settings {
   std::vector<std::string> ids;
   bool fresh = false;  // of retry: without what was saved
+};
+
+struct results_settings : queue_settings {
+  std::vector<std::string> ids;
+  std::optional<std::string> to;  // a folder to which they are copied
+  bool force = false;             // what is there is replaced
 };
 
 struct logs_settings : queue_settings {
@@ -88,10 +108,15 @@ exit_code queue_check_command(queue_settings const& asked, std::ostream& out);
 exit_code queue_clean_command(clean_settings const& asked, std::ostream& out);
 exit_code queue_metrics_command(metrics_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code usage_command(usage_settings const& asked, std::ostream& out);
+exit_code queue_drain_command(drain_settings const& asked, std::ostream& out);
+exit_code queue_resume_command(queue_settings const& asked, std::ostream& out);
+exit_code queue_backup_command(backup_settings const& asked, stop_request const& stop, std::ostream& out);
+exit_code queue_restore_command(restore_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code submit_command(submit_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code jobs_command(jobs_settings const& asked, std::ostream& out);
 exit_code show_command(job_settings const& asked, std::ostream& out);
 exit_code job_action_command(job_action what, job_settings const& asked, std::ostream& out);
+exit_code results_command(results_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code logs_command(logs_settings const& asked, stop_request const& stop, std::ostream& out);
 exit_code agents_command(queue_settings const& asked, std::ostream& out);
 exit_code agent_command(agent_settings const& asked, stop_request const& stop, std::ostream& out);

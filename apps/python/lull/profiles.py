@@ -4,14 +4,11 @@ carries, in a process of its own."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
 from . import program
-from .binding import Error
 
 
 def profile(
@@ -38,7 +35,7 @@ def profile(
     }
     for option, value in rest.items():
         asked += [] if value is None else [option, str(value)]
-    return _answer(asked)
+    return program.answer(asked)
 
 
 def choose(
@@ -54,18 +51,4 @@ def choose(
     asked = ["choose", "--json", "--reserve", str(int(reserve_bytes))]
     if max_slowdown:
         asked += ["--max-slowdown", f"{100 * max_slowdown:.6f}%"]
-    return _answer([*asked, "--", os.fspath(profiles), os.fspath(bubbles)], may_fail=True)["tasks"]
-
-
-def _answer(asked: list[str], may_fail: bool = False) -> Any:
-    path = program.path()
-    if path is None:
-        raise Error(program.MISSING)
-    data = program.PACKAGE / "data"
-    environment = {"LULL_DATA": str(data), **os.environ} if data.exists() else dict(os.environ)
-    for name in ("LULL", "LULL_REPORT"):  # of this process, which may only observe
-        environment.pop(name, None)
-    done = subprocess.run([path, *asked], env=environment, capture_output=True, encoding="utf-8", errors="replace")
-    if done.returncode == 0 or (may_fail and done.stdout):
-        return json.loads(done.stdout)
-    raise Error(done.stderr.strip() or f"lull {asked[0]} ended with {done.returncode}")
+    return program.answer([*asked, "--", os.fspath(profiles), os.fspath(bubbles)], may_fail=True)["tasks"]

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands about a queue in PostgreSQL, from outside.
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -72,13 +74,42 @@ TEST_F(queued_in_postgres, figures_are_of_owners_and_times_are_the_servers) {
   queue::own_server().run("DROP ROLE ann, runs");
 }
 
+TEST_F(queued_in_postgres, a_backup_is_made_and_restored_by_the_commands_that_are_printed) {
+  std::string const programs = queue::postgres_server::programs()->string();
+  if (!std::filesystem::exists(programs + "/pg_dump"))
+    GTEST_SKIP() << "NOT RUN: there is no " << programs << "/pg_dump";
+  auto const run_printed = [&](outcome const& printed) {
+    EXPECT_EQ(printed.code, 0) << printed.text;
+    folder_.write("commands", printed.text);
+    return std::system(("PATH=" + programs + ":$PATH sh " + file("commands") + " > " + file("said") + " 2>&1").c_str());
+  };
+  std::string const done = submit("--task mlp:epochs=1,hidden=16,model=a.safetensors", "postgres");
+  ASSERT_EQ(in("agent", "--executor threads --until-empty").code, 0);
+  std::string const waits = submit("--task mlp:epochs=1,hidden=16,model=b.safetensors", "postgres");
+  ASSERT_EQ(run_printed(in("queue backup", "--to \"" + file("it's the dump") + "\"")), 0) << content(file("said"));
+  submit("--task compute:items=64", "postgres");
+  queue::own_server().run("DROP DATABASE IF EXISTS restored", "postgres");
+  queue::own_server().run("CREATE DATABASE restored", "postgres");
+  std::string const other = " --queue '" + queue::own_server().address("postgres", "restored") + "' ";
+  ASSERT_EQ(run_printed(ask("queue restore" + other + "--from \"" + file("it's the dump") + "\"")), 0)
+      << content(file("said"));
+  EXPECT_EQ(json::parse(ask("jobs --all --json" + other).text).size(), 2U);
+  EXPECT_EQ(json::parse(ask("show" + other + done).text)[0]["history"].size(), 4U);
+  outcome const worked = ask("agent --executor threads --until-empty" + other);
+  EXPECT_EQ(worked.code, 0) << worked.text;
+  EXPECT_EQ(json::parse(ask("show" + other + waits).text)[0]["state"], "done") << worked.text;
+  EXPECT_TRUE(std::filesystem::exists(file("b.safetensors")));
+  EXPECT_NE(ask("queue check" + other).text.find("nothing wrong was found"), std::string::npos);
+  queue::own_server().run("DROP DATABASE restored", "postgres");
+}
+
 TEST_F(queued_in_postgres, a_queue_that_cannot_be_used_is_told_without_the_password) {
   queue::own_server().run("UPDATE lull.queue SET schema_number = 99");
   EXPECT_EQ(in("jobs").code, 2);
   outcome const checked = in("queue check");
   EXPECT_EQ(checked.code, 1);
   EXPECT_NE(checked.text.find("wrong: "), std::string::npos) << checked.text;
-  EXPECT_NE(checked.text.find("schema 99, and this version knows 1"), std::string::npos) << checked.text;
+  EXPECT_NE(checked.text.find("schema 99, and this version knows 2"), std::string::npos) << checked.text;
   std::string const away = "--queue 'postgresql://ann:hidden@/lull?host=" + file("none") + "'";
   for (auto const& [command, code] : {std::pair{"jobs ", 1}, std::pair{"queue check ", 1}, std::pair{"agent ", 1}}) {
     outcome const found = ask(command + away);

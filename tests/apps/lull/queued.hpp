@@ -10,7 +10,7 @@
 
 namespace lull {
 
-/// The program with a spool of its own.
+/// Commands about a spool of its own.
 class queued : public program {
  protected:
   queued() {

@@ -108,6 +108,19 @@ class Entry(unittest.TestCase):
         self.assertEqual((self.folder / "loss.txt").read_text(), "step 100: 2000")
         self.assertEqual([each.name for each in self.folder.glob("*attempt*")], [])
 
+    def test_it_is_submitted_from_python(self):
+        queue = lull.Queue(self.queue)
+        jobs = queue.submit(
+            python="evaluate:evaluate",
+            options={"checkpoint": pathlib.Path("step-100.pt"), "out": "loss-${items}.txt", "items": "${items}"},
+            results=["out"],
+            folder=self.folder,
+            array={"items": [1, 2]},
+        )
+        self.worked_off()
+        self.assertEqual([job.result_files() for job in jobs], [[self.folder / f"loss-{i}.txt"] for i in (1, 2)])
+        self.assertEqual((self.folder / "loss-2.txt").read_text(), "step 100: 40")
+
     def test_it_works_in_the_bubbles_of_a_trainer(self):
         job = self.submitted("evaluate:evaluate", {"checkpoint": "step-100.pt", "out": "loss.txt"}, ["out"])
         address = f"unix:{self.folder}/socket"

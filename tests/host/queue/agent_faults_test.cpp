@@ -91,6 +91,10 @@ class faulty_store final : public job_store {
   std::vector<agent_record> agents() override {
     return faulty([&] { return of_.agents(); });
   }
+  std::optional<drain_order> drained() override {
+    return faulty([&] { return of_.drained(); });
+  }
+  void set_drained(std::optional<drain_order> const& order) override { of_.set_drained(order); }
   bool remove(job_entry const& from) override { return of_.remove(from); }
   void forget_agent(std::string const& id) override { of_.forget_agent(id); }
   std::chrono::nanoseconds lease() const override { return of_.lease(); }

@@ -65,6 +65,16 @@ TEST_F(postgres_roles, jobs_are_removed_by_the_owner_of_the_schema) {
   EXPECT_EQ(alice_->entry(alices_), *over);
 }
 
+TEST_F(postgres_roles, the_queue_is_drained_by_the_owner_of_the_schema_and_all_see_it) {
+  for (auto* const each : {&alice_, &works_})
+    EXPECT_NE(message_of<usage_error>([&] { (*each)->set_drained(drain_order{}); }).find("owner of the queue's schema"),
+              std::string::npos);
+  open()->set_drained(drain_order{.by = "operator@node"});
+  for (auto* const each : {&alice_, &works_}) EXPECT_EQ((*each)->drained()->by, "operator@node");
+  for (char const* const user : {"alice", "works"})
+    EXPECT_EQ(met(user, "UPDATE lull.queue SET drained = ''"), "42501") << user;
+}
+
 TEST_F(postgres_roles, a_user_sees_and_changes_own_jobs_alone) {
   EXPECT_TRUE(bob_->list().empty());
   EXPECT_THROW(bob_->entry(alices_), usage_error);

@@ -40,11 +40,23 @@ TEST_F(postgres_stores, of_another_schema_are_refused_with_both_numbers) {
   for (auto const& [number, advice] : {std::pair{"99", "newer lull"}, std::pair{"0", "lull queue init"}}) {
     own_server().run(std::string{"UPDATE lull.queue SET schema_number = "} + number);
     std::string const why = message_of<usage_error>([&] { open(); });
-    for (std::string const& part : {std::string{"schema "} + number, std::string{"knows 1"}, std::string{advice}})
+    for (std::string const& part : {std::string{"schema "} + number, std::string{"knows 2"}, std::string{advice}})
       EXPECT_NE(why.find(part), std::string::npos) << why;
   }
   own_server().run("UPDATE lull.queue SET schema_number = 99");
   EXPECT_THROW(make_store(own_server().address(), {}), usage_error);
+}
+
+TEST_F(postgres_stores, of_an_older_schema_are_brought_up_to_date_with_what_they_hold) {
+  std::string const id = submit(*open(), "stays");
+  own_server().run("ALTER TABLE lull.queue DROP COLUMN drained");
+  own_server().run("UPDATE lull.queue SET schema_number = 1");
+  EXPECT_NE(message_of<usage_error>([&] { open(); }).find("lull queue init"), std::string::npos);
+  make_store(own_server().address(), {});
+  EXPECT_EQ(open()->document(id).name, "stays");
+  EXPECT_EQ(open()->drained(), std::nullopt);
+  open()->set_drained(drain_order{.by = "alice"});
+  EXPECT_EQ(open()->drained()->by, "alice");
 }
 
 TEST_F(postgres_stores, need_a_database_of_utf_8) {
