@@ -93,8 +93,9 @@ class Queue:
         One of `task`, as `lull tasks` lists them or of a library, `python`, a function as "FILE.py:FUNCTION", and
         `command`, a program and its arguments. `options`: of task or function; `results`: which of them name files
         that a function or a library's task writes. `folder`: where it runs, and what relative paths are below; by
-        default this process's. `at_most`: of one attempt, in seconds, or as "2h". `deadline`: with a time zone. `after`: jobs, or ids, that must be done first; with
-        `after_any` whatever became of them. The others are as in a job document (docs/11-the-queue.md)."""
+        default this process's. `at_most`: of one attempt, in seconds, or as "2h". `deadline`: with a time zone.
+        `after`: jobs, or ids, that must be done first; with `after_any` whatever became of them. The others are as in
+        a job document (docs/11-the-queue.md)."""
         made = self.submit_many([job])
         return made if job.get("array") is not None else made[0]
 
