@@ -11,7 +11,7 @@ if [[ ${1:-} == --install ]]; then
   shift
 fi
 case ${1:-} in
-  tests) packages=(numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2 mypy==2.4.1) ;;
+  tests) packages=(fastjsonschema==2.22.3 numpy==2.4.6 pillow==13.0.0 safetensors==0.8.0 scikit-build-core==1.1.2 mypy==2.4.1) ;;
   format) packages=(clang-format==16.0.6 ruff==0.17.6) ;;
   recipes) packages=(kubernetes-validate==1.37.0) ;; # 140 MB; scripts/setup.sh leaves it out
   docs) packages=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19) ;;
