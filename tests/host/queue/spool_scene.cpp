@@ -107,7 +107,7 @@ void spool_scene::expect_no_litter() const {
 std::unique_ptr<agent> spool_scene::make_agent(job_store& store, std::function<void(std::string)> says,
                                                agent::prepare_function runs) {
   bool const takes_any = static_cast<bool>(runs);
-  auto const takes = [=](job_document const& job) { return takes_any && job.name == "job"; };
+  auto const takes = [=](job_document const& job, job_entry const&) { return takes_any && job.name == "job"; };
   return std::make_unique<agent>(store, std::move(runs), std::move(says),
                                  agent::options{.takes = takes, .list_every = std::chrono::milliseconds{1}});
 }
