@@ -9,7 +9,7 @@ namespace lull::queue {
 /// What a queue's user asks of all agents: to begin no jobs until the queue is resumed.
 struct drain_order {
   bool saves = false;       // jobs that run are saved; otherwise they go on to their end
-  std::string by{};         // USER@HOST
+  std::string by{};         // user and host, such as "alice@node"
   std::string reason{};     // in words; may be empty
   std::int64_t time_s = 0;  // since 1970 (UTC), by the clock of the machine that asked
 

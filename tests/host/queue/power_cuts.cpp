@@ -124,6 +124,14 @@ bool power_cuts::follow(test::traced_child const& child) {
       nodes_[static_cast<std::size_t>(file)].is_flushed = false;
       break;
     }
+    case SYS_sendfile: {  // as a standard library copies a file: from its beginning, once
+      int const file = at(child.path_of(call.arguments[0]));
+      int const from = at(child.path_of(call.arguments[1]));
+      if (file < 0 || from < 0 || call.result == 0) return false;
+      nodes_[static_cast<std::size_t>(file)].data = nodes_[static_cast<std::size_t>(from)].data;
+      nodes_[static_cast<std::size_t>(file)].is_flushed = false;
+      break;
+    }
     case SYS_linkat:
       change(named(child, 2, 3), at(named(child, 0, 1)));
       break;
