@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds look_every{20};  // at programs that run
 constexpr std::chrono::seconds look_at_logs_every{1};
 constexpr int forgets_after = 10;  // leases without a beat
 constexpr int rests_for = 5;       // listings, after a job that this machine could not begin
+constexpr int passed_over_for = 50;
 
 std::string host_name() {
   char name[256] = {};
@@ -86,7 +87,7 @@ void agent::watch_programs(time_point now) {
       job.given_back_for = "it ran for as long as it is tried for";
       ask_to_end(job, now);
     }
-    if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late) {
+    if (job.document.wall && now - job.begun >= *job.document.wall && !job.is_late && !job.kill_at) {
       job.is_late = true;
       ask_to_end(job, now);
     }
@@ -176,8 +177,12 @@ void agent::look_at_drain(time_point now) {
   }
 }
 
-/// Something of this machine is in the way of all jobs.
-void agent::rest(time_point now) { begins_after_ = now + rests_for * usual(); }
+/// Something of this machine, or of this job, is in the way. Others go first for a while, so that one job is not in the
+/// way of all.
+void agent::pass_over(std::string const& id, time_point now) {
+  begins_after_ = now + rests_for * usual();
+  passed_over_[id] = now + passed_over_for * usual();
+}
 
 void agent::stop(time_point now) {
   stopped_ = now;
@@ -272,6 +277,13 @@ bool agent::begin_jobs(time_point now) {
       has_tried_all_ = false;
       break;
     }
+    if (auto const until = passed_over_.find(each.id); until != passed_over_.end()) {
+      if (now < until->second) {
+        has_tried_all_ = false;
+        continue;
+      }
+      passed_over_.erase(until);
+    }
     job_document const* const found = document_of(each);
     if (found == nullptr || (asked_.takes && !asked_.takes(*found, each))) continue;
     readiness const is = readiness_now(*found);
@@ -290,8 +302,7 @@ bool agent::begin_jobs(time_point now) {
 bool agent::begin(job_entry const& claimed, job_document document, time_point now) {
   running_job job{.entry = claimed, .document = std::move(document), .begun = now};
   try {
-    job.at = attempt_in(store_.folder(claimed.id), claimed.id, claimed.attempt,
-                        job.document.run.python.empty() ? file_use::replaced : file_use::changed);
+    job.at = attempt_in(store_.folder(claimed.id), claimed.id, claimed.attempt);
     job.prepared = prepare_(job.document, job.at);
     std::string const& folder = job.prepared.folder.empty() ? job.document.run.folder : job.prepared.folder;
     job.process = std::make_unique<child_process>(job.prepared.arguments, job.at.log, folder);
@@ -302,7 +313,7 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
     change(claimed, entry_state::refused, wrong.what());
     return false;
   } catch (std::exception const& problem) {  // of this machine, such as a full disk
-    rest(now);
+    pass_over(claimed.id, now);
     has_tried_all_ = false;
     change(claimed, entry_state::saved, problem.what());
     return false;

@@ -86,6 +86,7 @@ class agent {
     std::optional<time_point> kill_at{};  // it was asked to end
     bool is_taken = false;                // somebody else has changed it
     bool is_late = false;
+    std::string unwritten{};       // why its results are not on the disk, though its program has ended well
     std::string given_back_for{};  // why it is to be saved; empty: it is not
   };
 
@@ -98,10 +99,9 @@ class agent {
   void look_at_all(time_point now);
   bool look_after(running_job& job, time_point now);
   void conclude(running_job& job, program_end const& how, time_point now);
-  void conclude_undone(running_job const& job, program_end const& how, std::string const& unwritten,
-                       std::string const& line, time_point now);
+  void conclude_undone(running_job const& job, program_end const& how, std::string const& line, time_point now);
   void look_at_drain(time_point now);
-  void rest(time_point now);
+  void pass_over(std::string const& id, time_point now);
   void take_over(time_point now);
   void end(job_entry const& done);
   bool runs_here(std::string const& id) const;
@@ -136,6 +136,7 @@ class agent {
   time_point next_look_at_agents_{};
   bool is_drained_ = false;     // the queue, at the last look
   time_point begins_after_{};   // where this machine could not begin a job
+  std::map<std::string, time_point> passed_over_;  // jobs that could not run here, and until when others go first
   bool has_tried_all_ = false;  // since the last listing or the end of a job here
   std::set<std::string> told_;  // jobs whose results cannot be put in place
   std::minstd_rand random_;

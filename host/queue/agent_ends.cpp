@@ -23,7 +23,7 @@ std::string text_of(program_end const& how) {
 std::string flush_results(prepared_job const& job) {
   std::string wrong;
   for (auto const& [from, to] : job.results)
-    if (wrong.empty()) wrong = flush_result(from);
+    if (wrong.empty()) wrong = flush_result(from, to);
   return wrong;
 }
 
@@ -32,9 +32,9 @@ std::string flush_results(prepared_job const& job) {
 void agent::conclude(running_job& job, program_end const& how, time_point now) {
   bound_log(job.at.log, asked_.max_log_bytes);
   std::string const line = last_line(job.at.log);
-  std::string unwritten;
-  if (!job.is_taken && how == program_end{.code = 0}) unwritten = flush_results(job.prepared);
-  if (!job.is_taken && how == program_end{.code = 0} && unwritten.empty()) {
+  if (!job.is_taken && how == program_end{.code = 0} && job.unwritten.empty())
+    job.unwritten = flush_results(job.prepared);
+  if (!job.is_taken && how == program_end{.code = 0} && job.unwritten.empty()) {
     job_entry next = job.entry;
     next.state = entry_state::done;
     auto const done =
@@ -43,14 +43,13 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
     // Or it was taken, and the store's answer was lost: so what it has written stays.
     return log_("job " + job.entry.id + " was done here: what becomes of it is seen at the next listing");
   }
-  conclude_undone(job, how, unwritten, line, now);
+  conclude_undone(job, how, line, now);
   std::error_code none;
   for (auto const& [from, to] : job.prepared.results) fs::remove_all(from, none);  // of an attempt that does not count
 }
 
-/// `unwritten`: why its results are not on the disk, though the program has ended well. `line`: the last of its log.
-void agent::conclude_undone(running_job const& job, program_end const& how, std::string const& unwritten,
-                            std::string const& line, time_point now) {
+/// `line`: the last of its log.
+void agent::conclude_undone(running_job const& job, program_end const& how, std::string const& line, time_point now) {
   std::string const number = std::to_string(job.at.number);
   std::string const reason = "attempt " + number + " " + text_of(how) + (line.empty() ? "" : ": " + line);
   if (job.is_taken) {  // the job is what somebody else has made of it
@@ -61,8 +60,8 @@ void agent::conclude_undone(running_job const& job, program_end const& how, std:
   } else if (!job.given_back_for.empty()) {
     change(job.entry, entry_state::saved, job.given_back_for);
   } else if (job.prepared.gives_back_by && how == program_end{.code = *job.prepared.gives_back_by}) {
-    rest(now);
-    change(job.entry, entry_state::saved, line.empty() ? reason : line);
+    pass_over(job.entry.id, now);
+    change(job.entry, entry_state::saved, given_back_reason(line.empty() ? reason : line));
   } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
     change(job.entry, entry_state::refused, line.empty() ? reason : line);
   } else if (job.prepared.is_foreign && asked_.is_free && !asked_.is_free()) {
@@ -73,7 +72,7 @@ void agent::conclude_undone(running_job const& job, program_end const& how, std:
     change(job.entry, is_last ? entry_state::held : entry_state::saved, reason, [](job_entry& of) { ++of.deaths; });
   } else {
     bool const is_last = job.entry.failures + 1 >= job.document.attempts;
-    change(job.entry, is_last ? entry_state::failed : entry_state::saved, unwritten.empty() ? reason : unwritten,
+    change(job.entry, is_last ? entry_state::failed : entry_state::saved, job.unwritten.empty() ? reason : job.unwritten,
            [](job_entry& of) { ++of.failures; });
   }
 }

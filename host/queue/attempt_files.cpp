@@ -48,20 +48,18 @@ void flush(fs::path const& at) {
     throw fs::filesystem_error{"writing a checkpoint to the disk", at, {code, std::generic_category()}};
 }
 
-void take_over_file(fs::path const& from, fs::path const& to, file_use use) {
+void take_over_file(fs::path const& from, fs::path const& to) {
   std::error_code problem;
   std::error_code none;
-  if (use == file_use::replaced) {
-    fs::create_hard_link(from, to, problem);
-    if (!problem || fs::exists(to, none)) return;
-  }
+  fs::create_hard_link(from, to, problem);
+  if (!problem || fs::exists(to, none)) return;
   fs::copy_file(from, to, fs::copy_options::skip_existing, problem);
   if (problem && fs::exists(from, none)) throw fs::filesystem_error{"copying a checkpoint", to, problem};
   if (!problem) flush(to);
 }
 
 /// Returns whether there was any file.
-bool take_over_folder(fs::path const& from, fs::path const& to, file_use use) {
+bool take_over_folder(fs::path const& from, fs::path const& to) {
   bool any = false;
   std::error_code unreadable;
   fs::directory_iterator at{from, unreadable};
@@ -71,9 +69,9 @@ bool take_over_folder(fs::path const& from, fs::path const& to, file_use use) {
     if (each.is_symlink() || target.filename().string().front() == '.') continue;
     if (each.is_directory()) {
       fs::create_directory(target);
-      any = take_over_folder(each.path(), target, use) || any;
+      any = take_over_folder(each.path(), target) || any;
     } else if (each.is_regular_file()) {
-      take_over_file(each.path(), target, use);
+      take_over_file(each.path(), target);
       any = true;
     }
   }
@@ -85,7 +83,7 @@ bool take_over_folder(fs::path const& from, fs::path const& to, file_use use) {
 
 /// Gives an attempt what the last one before it had saved. The folder has its name only when all of it is there: a part
 /// would be taken over by the attempt after it.
-void make_checkpoint(fs::path const& folder, unsigned number, file_use use) {
+void make_checkpoint(fs::path const& folder, unsigned number) {
   fs::path const to = checkpoint_of(folder, number);
   if (fs::exists(to)) return;
   fs::path unfinished = to;
@@ -93,10 +91,12 @@ void make_checkpoint(fs::path const& folder, unsigned number, file_use use) {
   fs::remove_all(unfinished);
   fs::create_directory(unfinished);
   unsigned before = number;
-  while (--before != 0 && !take_over_folder(checkpoint_of(folder, before), unfinished, use)) {
+  while (--before != 0 && !take_over_folder(checkpoint_of(folder, before), unfinished)) {
   }
   flush(unfinished);
   fs::rename(unfinished, to);
+  std::error_code none;  // the last one stays: an agent that has lost its lease may still be using it
+  if (number > 2) fs::remove_all(checkpoint_of(folder, number - 2), none);
 }
 
 }  // namespace
@@ -107,12 +107,12 @@ fs::path attempt::result(fs::path const& wanted) const {
          (name.stem().string() + ".attempt-" + std::to_string(number) + "-" + id + name.extension().string());
 }
 
-attempt attempt_in(fs::path const& folder, std::string const& id, unsigned number, file_use use) {
+attempt attempt_in(fs::path const& folder, std::string const& id, unsigned number) {
   attempt made{.id = id,
                .number = number,
                .checkpoint = checkpoint_of(folder, number),
                .log = folder / ("log-" + std::to_string(number))};
-  make_checkpoint(folder, number, use);
+  make_checkpoint(folder, number);
   return made;
 }
 
@@ -122,11 +122,15 @@ void forget_checkpoints(fs::path const& folder) {
     if (each.path().filename().string().starts_with(checkpoint_name)) fs::remove_all(each.path(), none);
 }
 
-std::string flush_result(fs::path const& of) {
+std::string flush_result(fs::path const& of, fs::path const& wanted) {
   auto const result = opened(of);
-  if (!result) return errno == ENOENT ? "" : of.string() + " cannot be opened: " + std::strerror(errno);
+  if (!result && errno == ENOENT) return "its result " + wanted.string() + " was not written";
+  if (!result) return of.string() + " cannot be opened: " + std::strerror(errno);
   struct stat about {};
   bool const is_folder = ::fstat(result.get(), &about) == 0 && S_ISDIR(about.st_mode);
+  std::error_code none;
+  if (fs::exists(wanted, none) && fs::is_directory(wanted, none) != is_folder)
+    return "its result " + wanted.string() + (is_folder ? " is a folder" : " is a file") + ", and what is there is not";
   // One call for all files of a folder: an agent has other jobs to see to.
   auto const flush = [&] { return is_folder ? ::syncfs(result.get()) : ::fsync(result.get()); };
   int code = uninterrupted(flush) != 0 ? errno : 0;
@@ -146,6 +150,9 @@ std::string put_in_place(fs::path const& from, fs::path const& to) {
     fs::remove_all(older, none);
     fs::rename(to, older, problem);
     if (!problem) fs::rename(from, to, problem);
+    // Another agent has put it in place meanwhile, and what went aside is that.
+    if (problem.value() == ENOENT)
+      ::renameat2(AT_FDCWD, older.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   }
   bool const was_before = problem.value() == ENOENT && !fs::exists(from, none) && fs::exists(to, none);
   if (problem && !was_before) return from.string() + " cannot be put in place: " + problem.message();
@@ -160,9 +167,11 @@ void bound_log(fs::path const& log, std::uint64_t max_bytes) {
   std::uintmax_t const size = fs::file_size(log, none);
   if (none || size <= max_bytes) return;
   std::string kept = "[what came before is left out: a log has at most " + std::to_string(max_bytes) + " bytes]\n";
+  std::string end(max_bytes / 2, '\0');  // and not more, though the program goes on writing
   std::ifstream file{log, std::ios::binary};
-  file.seekg(static_cast<std::streamoff>(size - max_bytes / 2));
-  kept.append(std::istreambuf_iterator<char>{file}, {});
+  file.seekg(static_cast<std::streamoff>(size - end.size()));
+  file.read(end.data(), static_cast<std::streamsize>(end.size()));
+  kept.append(end, 0, static_cast<std::size_t>(file.gcount()));
   auto const open =
       process_descriptor::opened_by([&] { return ::open(log.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC); });
   if (!open || ::ftruncate(open.get(), 0) != 0) return;  // tried again at the next look

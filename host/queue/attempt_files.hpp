@@ -18,18 +18,16 @@ struct attempt {
   std::filesystem::path result(std::filesystem::path const& wanted) const;
 };
 
-/// What a program does with a file of its checkpoint that is there: it puts another in its place, so that two attempts
-/// may have the same one, or it may write into it.
-enum class file_use { replaced, changed };
-
-/// Returns an attempt's files in a job's folder, and makes the checkpoint's. Throws std::filesystem::filesystem_error.
-attempt attempt_in(std::filesystem::path const& folder, std::string const& id, unsigned number, file_use use);
+/// Returns an attempt's files in a job's folder, and makes the checkpoint's: files of the last one that had any have a
+/// second name there, so a program puts others in their places. Throws std::filesystem::filesystem_error.
+attempt attempt_in(std::filesystem::path const& folder, std::string const& id, unsigned number);
 /// Removes all that attempts of the job have saved.
 void forget_checkpoints(std::filesystem::path const& folder);
 
-/// Has a result, as the attempt has written it, on the disk with its name. Returns what is wrong; empty: nothing, or it
-/// is not there. After a failure it must not count as written, even if a second try succeeds.
-std::string flush_result(std::filesystem::path const& of);
+/// Has a result, as the attempt has written it, on the disk with its name. Returns what is wrong, also where it is not
+/// there, or could not take the place of what stands at `wanted`; empty: nothing. After a failure it must not count as
+/// written, even if a second try succeeds.
+std::string flush_result(std::filesystem::path const& of, std::filesystem::path const& wanted);
 /// Renames a result of an attempt, in the place of one that is there. The name is on the disk then. Returns what is
 /// wrong; empty: it is in place, now or since before.
 std::string put_in_place(std::filesystem::path const& from, std::filesystem::path const& to);

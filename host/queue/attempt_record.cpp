@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <cstddef>
+#include <string_view>
+
 namespace lull::queue {
 
 std::int64_t attempt_record::worked_s(std::int64_t now_s) const noexcept {
@@ -28,6 +31,20 @@ std::vector<attempt_record> attempts_of(std::span<job_event const> history) {
     is_first = false;
   }
   return all;
+}
+
+namespace {
+constexpr std::string_view nothing_ran = "nothing of it ran: ";
+}  // namespace
+
+std::string given_back_reason(std::string const& why) { return std::string{nothing_ran} + why; }
+
+bool has_run(std::span<job_event const> history) {
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    bool const is_given_back = i + 1 < history.size() && history[i + 1].reason.starts_with(nothing_ran);
+    if (history[i].state == entry_state::running && !is_given_back) return true;
+  }
+  return false;
 }
 
 std::string lost_lease_reason(std::string const& agent) {

@@ -29,6 +29,12 @@ struct attempt_record {
 /// Returns the attempts that a history (the oldest line first) tells of, in order.
 std::vector<attempt_record> attempts_of(std::span<job_event const> history);
 
+/// Returns the reason that a history gives where a program said that nothing of the job had run.
+std::string given_back_reason(std::string const& why);
+
+/// Returns whether any attempt has run, and has not been given back so.
+bool has_run(std::span<job_event const> history);
+
 /// Returns the reason that a history gives where the agent of a job was not heard of for its lease.
 std::string lost_lease_reason(std::string const& agent);
 

@@ -70,7 +70,8 @@ child_process::child_process(std::vector<std::string> const& arguments, std::fil
   if (process_ < 0) fail("fork");
   if (got == 0) return;
   ::waitpid(process_, nullptr, 0);
-  bool const is_asked_wrongly = code == ENOENT || code == EACCES || code == ENOEXEC || code == ENOTDIR;
+  bool const is_asked_wrongly = code == ENOENT || code == EACCES || code == ENOEXEC || code == ENOTDIR ||
+                                code == E2BIG || code == ELOOP || code == ENAMETOOLONG;
   if (!is_asked_wrongly) throw device_error{code, std::strerror(code), "execvp", "starting a job's program"};
   throw usage_error{"the program " + arguments.front() + " cannot be started" +
                     (folder.empty() ? "" : " in " + folder) + ": " + std::strerror(code)};

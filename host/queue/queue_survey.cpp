@@ -21,6 +21,7 @@ user_figures& user_figures::operator+=(user_figures const& more) noexcept {
 }
 
 void queue_survey::look_at_agents(time_point now) {
+  if (first_look_ == time_point{}) first_look_ = now;
   agents_ = store_.agents();
   watch_.see(agents_, now);
   std::map<std::string, std::uint64_t> beats;
@@ -31,7 +32,9 @@ void queue_survey::look_at_agents(time_point now) {
   first_beats_ = std::move(beats);
 }
 
+/// After a lease at most: where agents come and go there is always one of which nothing is known.
 bool queue_survey::knows_agents(time_point now) {
+  if (now - first_look_ >= store_.lease()) return true;
   return std::all_of(agents_.begin(), agents_.end(), [&](agent_record const& each) {
     return each.silence || first_beats_[each.id] != each.beats || watch_.is_dead(each.id, now);
   });

@@ -66,6 +66,7 @@ class queue_survey {
   job_store& store_;
   lease_watch watch_;
   std::vector<agent_record> agents_;
+  time_point first_look_{};
   std::map<std::string, std::uint64_t> first_beats_;  // by agent
   std::map<std::string, known_job> jobs_;
   std::uint64_t histories_read_ = 0;

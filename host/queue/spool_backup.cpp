@@ -35,7 +35,10 @@ void copy_file(open_folder const& from, open_folder const& to, std::string const
 /// with what there is.
 void copy_work(fs::path const& from, open_folder const& to) {
   std::error_code none;
-  for (auto const& each : fs::directory_iterator{from, none}) {
+  std::error_code unreadable;
+  fs::directory_iterator at{from, unreadable};
+  for (; !unreadable && at != fs::directory_iterator{}; at.increment(unreadable)) {
+    fs::directory_entry const& each = *at;
     std::string const name = each.path().filename();
     if (each.is_symlink(none) || name.front() == '.') continue;
     if (each.is_directory(none)) {
@@ -46,6 +49,8 @@ void copy_work(fs::path const& from, open_folder const& to) {
       if (problem && fs::exists(each.path(), none)) throw fs::filesystem_error{"copying", each.path(), problem};
     }
   }
+  if (unreadable && unreadable != std::errc::no_such_file_or_directory)
+    throw fs::filesystem_error{"listing", from, unreadable};
 }
 
 bool has(spool& store, std::string const& id) {

@@ -42,6 +42,10 @@ void copy_one(fs::path const& from, fs::path const& to) {
 
 /// Returns false where it was stopped before.
 bool copy_all(fs::path const& from, fs::path const& to, std::function<bool()> const& is_stopped) {
+  fs::path const source = fs::canonical(from);
+  fs::path const target = fs::weakly_canonical(to);
+  if (std::mismatch(source.begin(), source.end(), target.begin(), target.end()).first == source.end())
+    throw usage_error{to.string() + " is in " + from.string() + ", which would be copied into itself"};
   copy_one(from, to);
   if (fs::is_symlink(to) || !fs::is_directory(to)) return !is_stopped();
   for (auto const& each : fs::recursive_directory_iterator{from}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -20,11 +21,14 @@
 #include <lull/host/attach/local_socket.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/queue/agent.hpp>
+#include <lull/host/queue/attempt_record.hpp>
 #include <lull/host/queue/child_process.hpp>
 
 namespace lull {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 using say_function = std::function<void(std::string const&)>;
 
@@ -40,13 +44,13 @@ bool shares_bubbles(std::string const& address, std::string& said, say_function 
 }
 
 /// Returns whether that Python has the package; says so if it has not.
-bool has_package(std::string const& python, say_function const& log) {
+bool has_package(std::string const& python, say_function const& log, std::function<bool()> const& is_stopped) {
   std::string why = "it cannot load the package lull";
   try {
     queue::child_process tries{
         {python, "-c", "import lull.entry, lull.binding; lull.binding.load()"}, "/dev/null", "/"};
     auto const last = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-    while (std::chrono::steady_clock::now() < last) {
+    while (std::chrono::steady_clock::now() < last && !is_stopped()) {
       if (auto const how = tries.end()) {
         if (*how == queue::program_end{}) return true;
         break;
@@ -75,12 +79,14 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   agent_settings chosen = asked;
   bool const on_threads = parse_executor(asked.executor, asked.device) == executor_kind::threads;
   chosen.executor = on_threads ? "threads" : "cuda";
+  if (asked.attach) chosen.attach = "unix:" + fs::absolute(attach::socket_path(*asked.attach, "--attach")).string();
+  if (asked.python.find('/') != asked.python.npos) chosen.python = fs::absolute(asked.python);
   allowed_folders const allowed{asked.allow};
   if (asked.tries_for) duration_of(*asked.tries_for, "--try-for");  // or it is none
   std::optional<other_process> const with =
       asked.with_process ? std::optional{other_process{*asked.with_process}} : std::nullopt;
   auto const is_asked_to_stop = [&] { return stop.requested() || (with && with->has_ended()); };
-  bool const has_python = !asked.allow.empty() && has_package(asked.python, log);
+  bool const has_python = !asked.allow.empty() && has_package(chosen.python, log, is_asked_to_stop);
   std::string const offers = (on_threads ? "CPU threads" : "CUDA device " + std::to_string(asked.device)) +
                              (asked.attach ? ", in the bubbles at " + *asked.attach : "");
   queue::agent works{
@@ -93,9 +99,9 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
            [&, said = std::string{}]() mutable { return !asked.attach || shares_bubbles(*asked.attach, said, log); },
        .takes =
            [&](queue::job_document const& job, queue::job_entry const& entry) {
-             bool const is_tested = entry.attempt != 0 || !asked.attach || asked.allow_untested;
-             return (job.run.python.empty() || has_python) && (is_tested || !is_foreign(job.run)) &&
-                    is_allowed(job, chosen, allowed);
+             bool const any_goes = !asked.attach || asked.allow_untested || !is_foreign(job.run);
+             return (job.run.python.empty() || has_python) && is_allowed(job, chosen, allowed) &&
+                    (any_goes || (entry.attempt != 0 && queue::has_run(store->events(entry.id))));
            },
        .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
   log("agent " + works.id() + " takes jobs: " + offers);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstddef>
+#include <string>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -16,6 +18,8 @@ namespace lull {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t max_files = 20'000;
 
 bool is_within(fs::path const& file, fs::path const& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
@@ -55,20 +59,45 @@ std::optional<allowed_folders::code> allowed_folders::find_module(std::string co
   return std::nullopt;
 }
 
+namespace {
+
+bool others_can_change(struct stat const& about, bool keeps_names) {
+  bool const is_own = about.st_uid == ::geteuid() || about.st_uid == 0;
+  return !is_own || ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !keeps_names);
+}
+
+struct stat looked_at(fs::path const& path) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0)
+    throw usage_error{path.string() + " cannot be looked at: " + std::generic_category().message(errno)};
+  return about;
+}
+
+[[noreturn]] void refuse(fs::path const& path) {
+  throw usage_error{path.string() +
+                    " could be changed by another user, so no code is run from there: it must belong to the agent's "
+                    "user or root, and only they may write to it (chmod go-w)"};
+}
+
+}  // namespace
+
 void refuse_if_others_can_change(fs::path const& path) {
   for (fs::path each = path;; each = each.parent_path()) {
-    struct stat about {};
-    if (::lstat(each.c_str(), &about) != 0)
-      throw usage_error{each.string() + " cannot be looked at: " + std::generic_category().message(errno)};
-    bool const is_own = about.st_uid == ::geteuid() || about.st_uid == 0;
+    struct stat const about = looked_at(each);
     // In a folder such as /tmp others cannot rename what is not theirs.
-    bool const keeps_names = each != path && (about.st_mode & S_ISVTX) != 0;
-    bool const others_write = (about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !keeps_names;
-    if (!is_own || others_write)
-      throw usage_error{each.string() +
-                        " could be changed by another user, so no code is run from there: it must "
-                        "belong to the agent's user or root, and only they may write to it (chmod go-w)"};
+    if (others_can_change(about, each != path && (about.st_mode & S_ISVTX) != 0)) refuse(each);
     if (each == each.parent_path()) return;
+  }
+}
+
+void refuse_if_others_can_change_any(fs::path const& folder) {
+  std::size_t left = max_files;
+  for (auto const& each : fs::recursive_directory_iterator{folder}) {
+    if (left-- == 0)
+      throw usage_error{folder.string() + " has more than " + std::to_string(max_files) +
+                        " files, which is too many to look at before a job: allow a folder with code alone"};
+    struct stat const about = looked_at(each.path());
+    if (!S_ISLNK(about.st_mode) && others_can_change(about, false)) refuse(each.path());
   }
 }
 

@@ -32,4 +32,7 @@ class allowed_folders {
 /// Throws usage_error if another user but root could put something else there. `path`: absolute, without links.
 void refuse_if_others_can_change(std::filesystem::path const& path);
 
+/// … anything in that folder, which code from it may import. A folder with very many files is refused, too.
+void refuse_if_others_can_change_any(std::filesystem::path const& folder);
+
 }  // namespace lull

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/apps/lull/queue/task_program.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -41,8 +45,17 @@ bool is_result(queue::what_runs const& run, std::string const& option) {
   return std::find(run.results.begin(), run.results.end(), option) != run.results.end();
 }
 
+/// Throws usage_error for a result whose folder would take the place of the one in which the job runs, with all in it.
+void refuse_own_folder(fs::path const& result, queue::job_document const& job) {
+  fs::path const folder = absolute(".", job);
+  if (std::mismatch(result.begin(), result.end(), folder.begin(), folder.end()).first == result.end())
+    throw usage_error{"a result cannot be " + result.string() + ": the job runs there"};
+}
+
 /// The value with which this attempt writes a file of its own; it becomes a result.
-std::string as_result(std::string const& wanted, queue::attempt const& at, queue::prepared_job& into) {
+std::string as_result(std::string const& wanted, queue::job_document const& job, queue::attempt const& at,
+                      queue::prepared_job& into) {
+  refuse_own_folder(wanted, job);
   std::string const own = at.result(wanted);
   into.results.emplace_back(own, wanted);
   return own;
@@ -71,7 +84,7 @@ std::string own_task(queue::job_document const& job, queue::attempt const& at, q
     if (!wanted.values.given(row.name)) continue;
     std::string const text = wanted.values.spelling(row.name);
     bool const is_output = row.kind == option_kind::path && is_written(text, outputs);
-    request.values.set(row.name, is_output ? as_result(text, at, into) : text);
+    request.values.set(row.name, is_output ? as_result(text, job, at, into) : text);
   }
   return format_task(request);
 }
@@ -90,6 +103,7 @@ allowed_folders::code found_code(queue::job_document const& job, allowed_folders
   auto const found = find_code(job, allowed);
   if (!found) throw usage_error{program_of(job.run) + " is no longer in a folder from which code may be run"};
   refuse_if_others_can_change(found->file);
+  refuse_if_others_can_change_any(found->folder);
   return *found;
 }
 
@@ -101,7 +115,7 @@ std::string foreign_task(queue::job_document const& job, queue::attempt const& a
   for (auto const& [key, value] : job.run.options) table.push_back({key, option_kind::text, {}, {}, "of the library"});
   task_request request{name, option_values{table}, found_code(job, allowed).file.string()};
   for (auto const& [key, value] : job.run.options)
-    request.values.set(key, is_result(job.run, key) ? as_result(absolute(value, job), at, into) : value);
+    request.values.set(key, is_result(job.run, key) ? as_result(absolute(value, job), job, at, into) : value);
   return format_task(request);
 }
 
@@ -135,11 +149,13 @@ queue::prepared_job python_program(queue::job_document const& job, queue::attemp
   add_place(made.arguments, asked);
   auto const [code, function] = queue::split_entry(job.run.python);
   allowed_folders::code const found = found_code(job, allowed);
+  if (asked.python.find('/') != asked.python.npos && ::access(asked.python.c_str(), X_OK) != 0)
+    throw device_error{errno, std::strerror(errno), "access", asked.python};  // of this machine, not of the job
   made.arguments.insert(made.arguments.end(), {"--modules", found.folder.string(), "--folder",
                                                absolute(".", job).string(), "--checkpoint", at.checkpoint.string()});
   for (auto const& [key, value] : job.run.options) {
-    std::string const text = is_result(job.run, key) ? as_result(absolute(value, job), at, made) : value;
-    made.arguments.insert(made.arguments.end(), {"--option", key + "=" + text});
+    std::string const text = is_result(job.run, key) ? as_result(absolute(value, job), job, at, made) : value;
+    made.arguments.push_back("--option=" + key + "=" + text);
   }
   made.arguments.push_back((is_file(code) ? found.file.string() : code) + ":" + function);
   return made;
@@ -165,6 +181,8 @@ queue::prepared_job program_of(queue::job_document const& job, queue::attempt co
 }
 
 void check_job(queue::job_document const& job) {
+  for (auto const& [key, value] : job.run.options)
+    if (is_result(job.run, key)) refuse_own_folder(absolute(value, job), job);
   if (!job.run.task.empty() && !is_of_library(job.run)) request_of(job);
 }
 

@@ -22,6 +22,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import shutil
 import sys
 import time
 import types
@@ -151,8 +152,10 @@ def run(function: Callable[..., Any], arguments: dict[str, Any], side: Session, 
     """Does all side work that the function gives, in order."""
     given = function(**arguments)
     if not isinstance(given, types.GeneratorType):
-        if given is not None:
+        if isinstance(given, (str, SideStep)):
             done(given, side, asked)
+        elif given is not None:
+            print(f"what the function returned is left out: {given!r:.200}", flush=True)
         return
     work: Generator[Any, Job, None] = given
     with contextlib.closing(work):
@@ -177,10 +180,20 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def own_files(folder: pathlib.Path) -> None:
+    """Makes files that are also another attempt's, under a second name, this one's alone."""
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.stat().st_nlink > 1:
+            copy = path.with_name(f".{path.name}.copy")
+            shutil.copy2(path, copy)
+            os.replace(copy, path)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = parsed(sys.argv[1:] if arguments is None else arguments)
     options = dict(each.split("=", 1) for each in asked.option)
     try:
+        own_files(asked.checkpoint)
         os.chdir(asked.folder)
         function = found_function(asked.entry, asked.modules)
         ready = arguments_of(function, options, asked.checkpoint)
@@ -194,6 +207,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"nothing runs here: {side.why_off or 'LULL=observe'}", file=sys.stderr)
                 return NOT_ATTACHED
             run(function, ready, side, asked)
+    except SystemExit as why:  # its code would say something else of the job
+        raise RuntimeError(f"the code has called sys.exit({why.code!r})") from why
     except Refused as why:
         print(f"{asked.entry}: {why}", file=sys.stderr)
         return REFUSED

@@ -177,6 +177,39 @@ class Entry(unittest.TestCase):
         self.assertRegex(self.job(job)["reason"], "ValueError: no such layer")
         self.assertIn("in raises", self.lull("logs", job))
 
+    def test_sys_exit_is_no_word_about_the_job(self):
+        self.write("leaves.py", "import sys\ndef none(): sys.exit()\ndef three(): sys.exit(3)\n")
+        jobs = [self.submitted("leaves:none"), self.submitted("leaves:three")]
+        self.worked_off()
+        for job in jobs:
+            self.assertEqual((self.job(job)["state"], self.job(job)["attempts"]), ("failed", 2))
+            self.assertRegex(self.job(job)["reason"], r"the code has called sys.exit\(")
+
+    def test_a_result_that_holds_the_jobs_folder_is_refused(self):
+        for out in (".", "", "..", str(self.folder), "/"):
+            document = self.folder / "job.json"
+            run = {"python": "evaluate:evaluate", "options": {"checkpoint": "x", "out": out}, "results": ["out"]}
+            document.write_text(json.dumps({"schema": "lull.job/1", "run": run}))
+            self.lull("submit", str(document), code=2)
+
+    def test_files_of_an_earlier_attempt_are_not_written_into(self):
+        self.write(
+            "twice.py",
+            "import pathlib\ndef f(checkpoint_folder: pathlib.Path):\n"
+            "    with (checkpoint_folder / 'log').open('a') as log: log.write('x')\n"
+            "    if len((checkpoint_folder / 'log').read_text()) == 1: raise ValueError\n",
+        )
+        job = self.submitted("twice:f")
+        self.worked_off()
+        self.assertEqual(self.job(job)["state"], "done")
+        found = {each.parent.name: each.read_text() for each in self.folder.glob("queue/**/log")}
+        self.assertEqual(found, {"checkpoint-1": "x", "checkpoint-2": "xx"})
+
+    def test_code_whose_imports_others_can_change_is_refused(self):
+        self.write("helper.py", "")
+        (self.code / "helper.py").chmod(0o666)
+        self.assert_refused(self.submitted("evaluate:one", {"items": 8}), "helper.py could be changed by another user")
+
     def test_only_code_from_allowed_folders_runs(self):
         outside = self.folder / "outside.py"
         outside.write_text(EVALUATE)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trainer that gives its bubbles to a queue: lull.harvest(queue=…)."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -113,6 +114,20 @@ class HarvestForAQueue(unittest.TestCase):
         self.until(lambda: self.job(job)["state"] == "running")
         self.assertIn(self.queue, agents())
         trainer.send_signal(signal.SIGKILL)
+        self.until(lambda: self.queue not in agents())
+        self.assertEqual(self.job(job)["state"], "saved")
+
+    def test_a_terminals_interrupt_is_the_trainings(self):
+        job = self.submitted("compute:items=100000,rounds=1000000000")
+        here = pathlib.Path(__file__).parent
+        trainer = subprocess.Popen([sys.executable, "-B", "-c", TRAINER, self.queue], cwd=here, process_group=0)
+        self.addCleanup(trainer.wait)
+        self.addCleanup(trainer.kill)
+        self.until(lambda: self.job(job)["state"] == "running")
+        os.killpg(trainer.pid, signal.SIGINT)
+        time.sleep(0.2)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(trainer.pid, signal.SIGINT)
         self.until(lambda: self.queue not in agents())
         self.assertEqual(self.job(job)["state"], "saved")
 

@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <lull/host/queue/attempt_record.hpp>
 #include <lull/tests/host/queue/agents.hpp>
+#include <lull/tests/support/test_folder.hpp>
 #include <lull/tests/support/within_time.hpp>
 
 namespace lull::queue {
@@ -209,6 +211,72 @@ TEST_F(agents, hold_foreign_code_that_ended_with_the_trainer_beside_it) {
   }
 }
 
+TEST_F(agents, fail_an_attempt_that_did_not_write_its_result) {
+  folder_.write("old", "of another");
+  std::string const missing = submit(scripted("true", "old"));
+  std::filesystem::create_directory(folder_.at("folder"));
+  std::string const other_kind = submit(scripted("echo x > \"$1\"", "folder"));
+  auto const works = make_agent(*store_);
+  work_until(*works, [&] { return works->is_idle(); });
+  EXPECT_EQ(state_of(missing), entry_state::failed);
+  EXPECT_EQ(reason_of(missing), "its result " + folder_.at("old") + " was not written");
+  EXPECT_EQ(content(folder_.at("old")), "of another");
+  EXPECT_EQ(state_of(other_kind), entry_state::failed);
+  EXPECT_NE(reason_of(other_kind).find(" is a file, and what is there is not"), std::string::npos);
+}
+
+TEST_F(agents, begin_other_jobs_while_one_cannot_be_begun) {
+  std::string const first = submit(scripted("first"));
+  std::string const second = submit(scripted("second"));
+  auto const prepare_second = [&](job_document const& job, attempt const& at) {
+    if (job.run.command.front() == "first") throw device_error{ENOSPC, "no space left", "test", "prepare"};
+    return prepare(scripted("true"), at);
+  };
+  agent works{*store_, prepare_second, [](std::string const&) {}, agent::options{.list_every = 5ms}};
+  work_until(works, [&] { return state_of(second) == entry_state::done; });
+  EXPECT_EQ(state_of(first), entry_state::saved);
+}
+
+TEST_F(agents, do_not_count_the_time_that_a_job_takes_to_save_itself) {
+  job_document one = scripted("trap 'sleep 0.6; exit 130' INT; touch \"$2/begun\"; while :; do sleep 0.01; done");
+  one.wall = 500ms;
+  std::string const id = submit(one);
+  auto const works = make_agent(*store_);
+  work_until(*works, [&] { return std::filesystem::exists(store_->folder(id) / "checkpoint-1" / "begun"); });
+  works->stop(std::chrono::steady_clock::now());
+  work_until(*works, [&] { return works->is_empty(); });
+  EXPECT_EQ(state_of(id), entry_state::saved) << reason_of(id);
+}
+
+TEST(put_in_place, of_one_that_another_agent_has_put_there_meanwhile_leaves_it) {
+  test::test_folder const folder;
+  std::filesystem::create_directory(folder.at("result"));
+  folder.write("result/file", "good");
+  EXPECT_EQ(put_in_place(folder.at("gone"), folder.at("result")), "");
+  EXPECT_EQ(content(folder.at("result/file")), "good");
+}
+
+TEST(bound_log, reads_no_more_than_it_keeps) {
+  test::test_folder const folder;
+  folder.write("log", std::string(100'000, 'a') + "the end\n");
+  bound_log(folder.at("log"), 1'000);
+  EXPECT_LE(std::filesystem::file_size(folder.at("log")), 1'000U);
+  EXPECT_EQ(last_line(folder.at("log")), std::string(300, 'a'));
+}
+
+TEST(has_run, is_not_said_of_what_was_given_back) {
+  auto const line = [](entry_state state, std::string reason = "") { return job_event{.state = state, .reason = reason}; };
+  std::vector<job_event> history{line(entry_state::queued), line(entry_state::claimed)};
+  EXPECT_FALSE(has_run(history));
+  history.push_back(line(entry_state::running));
+  EXPECT_TRUE(has_run(history));
+  history.push_back(line(entry_state::saved, given_back_reason("LULL=observe")));
+  EXPECT_FALSE(has_run(history));
+  history.push_back(line(entry_state::running));
+  history.push_back(line(entry_state::saved, "its agent was stopped"));
+  EXPECT_TRUE(has_run(history));
+}
+
 TEST_F(agents, give_back_what_cannot_run_here_and_now_and_count_no_failure) {
   job_document one = scripted("test $3 -gt 3 || exit 3");
   one.attempts = 1;
@@ -238,16 +306,15 @@ TEST_F(agents, give_the_next_attempt_the_folders_of_its_checkpoint) {
   EXPECT_FALSE(std::filesystem::exists(store_->folder(id) / "checkpoint-2" / ".x"));
 }
 
-TEST(attempt, shares_files_with_the_last_one_where_both_replace_them) {
+TEST(attempt, has_the_files_of_the_last_one_and_removes_those_of_the_one_before) {
   test::test_folder const folder;
   std::filesystem::path const at = folder.path();
-  attempt const first = attempt_in(at, "ID", 1, file_use::replaced);
-  std::ofstream{first.checkpoint / "saved"} << "1";
-  attempt const second = attempt_in(at, "ID", 2, file_use::replaced);
-  attempt const third = attempt_in(at, "ID", 3, file_use::changed);
-  EXPECT_TRUE(std::filesystem::equivalent(first.checkpoint / "saved", second.checkpoint / "saved"));
-  EXPECT_FALSE(std::filesystem::equivalent(second.checkpoint / "saved", third.checkpoint / "saved"));
+  std::ofstream{attempt_in(at, "ID", 1).checkpoint / "saved"} << "1";
+  attempt const second = attempt_in(at, "ID", 2);
+  attempt const third = attempt_in(at, "ID", 3);
+  EXPECT_TRUE(std::filesystem::equivalent(second.checkpoint / "saved", third.checkpoint / "saved"));
   EXPECT_EQ(content(third.checkpoint / "saved"), "1");
+  EXPECT_FALSE(std::filesystem::exists(at / "checkpoint-1"));
 }
 
 /// Each of these ticks lists the jobs and tries this one: one that goes on later is work that is left.

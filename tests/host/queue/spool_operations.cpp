@@ -259,18 +259,18 @@ spool_operation removal() {
 }
 
 /// A further attempt takes over what an earlier one had saved.
-spool_operation taking_over(file_use use) {
+spool_operation taking_over() {
   auto const saved = [](spool_scene const& here, unsigned number) {
     return here.content("spool/work/" + here.id.substr(19) + "/" + here.id + "/checkpoint-" + std::to_string(number));
   };
-  return {.name = use == file_use::replaced ? "take_over_checkpoint" : "take_over_a_copy_of_a_checkpoint",
+  return {.name = "take_over_checkpoint",
           .prepare =
               [](spool_scene& here) {
-                attempt const first = attempt_in(here.open().folder(here.id), here.id, 1, file_use::replaced);
+                attempt const first = attempt_in(here.open().folder(here.id), here.id, 1);
                 for (char const* const name : {"a", "b", "c"}) std::ofstream{first.checkpoint / name} << "saved";
                 here.bring(entry_state::claimed, {}, 2);
               },
-          .make = [use](spool_scene& here) { attempt_in(here.own->folder(here.id), here.id, 2, use); },
+          .make = [](spool_scene& here) { attempt_in(here.own->folder(here.id), here.id, 2); },
           .check =
               [saved](spool_scene& here, bool, fault) {
                 EXPECT_EQ(here.now(), here.before);
@@ -278,7 +278,7 @@ spool_operation taking_over(file_use use) {
               },
           .again =
               [saved](spool_scene& here) {  // an agent that has the job after its lease
-                attempt_in(here.open().folder(here.id), here.id, 3, file_use::replaced);
+                attempt_in(here.open().folder(here.id), here.id, 3);
                 EXPECT_EQ(saved(here, 3), "a:saved b:saved c:saved ");
               },
           .lasts = false};
@@ -314,8 +314,7 @@ std::vector<spool_operation> spool_operations() {
           ending(),
           placing(),
           removal(),
-          taking_over(file_use::replaced),
-          taking_over(file_use::changed),
+          taking_over(),
           making()};
 }
 

@@ -48,7 +48,7 @@ TEST(spools_of_one_user, let_no_other_in) {
   std::string const id = own.submit({&one, 1}).front();
   job_entry const before = own.entry(id);
   own.beat({.id = "00000000000a"});
-  attempt_in(own.folder(id), id, 1, file_use::replaced);
+  attempt_in(own.folder(id), id, 1);
   ::umask(mask);
   std::vector<std::filesystem::path> all{at};
   for (auto const& each : std::filesystem::recursive_directory_iterator{at}) all.push_back(each.path());
