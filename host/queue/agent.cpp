@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds look_every{20};  // at programs that run
 constexpr std::chrono::seconds look_at_logs_every{1};
 constexpr int forgets_after = 10;  // leases without a beat
 constexpr int rests_for = 5;       // listings, after a job that this machine could not begin
-constexpr int passed_over_for = 50;
+constexpr int passed_over_for = 15;
 
 std::string host_name() {
   char name[256] = {};

@@ -134,11 +134,11 @@ class agent {
   std::size_t agents_ = 1;                  // that live, at the last look
   time_point next_listing_{};
   time_point next_look_at_agents_{};
-  bool is_drained_ = false;     // the queue, at the last look
-  time_point begins_after_{};   // where this machine could not begin a job
+  bool is_drained_ = false;                        // the queue, at the last look
+  time_point begins_after_{};                      // where this machine could not begin a job
   std::map<std::string, time_point> passed_over_;  // jobs that could not run here, and until when others go first
-  bool has_tried_all_ = false;  // since the last listing or the end of a job here
-  std::set<std::string> told_;  // jobs whose results cannot be put in place
+  bool has_tried_all_ = false;                     // since the last listing or the end of a job here
+  std::set<std::string> told_;                     // jobs whose results cannot be put in place
   std::minstd_rand random_;
   std::map<std::string, job_document> documents_;
   std::map<std::string, std::string> users_;             // by id, of jobs at work; where the order asks for it

@@ -72,8 +72,8 @@ void agent::conclude_undone(running_job const& job, program_end const& how, std:
     change(job.entry, is_last ? entry_state::held : entry_state::saved, reason, [](job_entry& of) { ++of.deaths; });
   } else {
     bool const is_last = job.entry.failures + 1 >= job.document.attempts;
-    change(job.entry, is_last ? entry_state::failed : entry_state::saved, job.unwritten.empty() ? reason : job.unwritten,
-           [](job_entry& of) { ++of.failures; });
+    std::string const& why = job.unwritten.empty() ? reason : job.unwritten;
+    change(job.entry, is_last ? entry_state::failed : entry_state::saved, why, [](job_entry& of) { ++of.failures; });
   }
 }
 

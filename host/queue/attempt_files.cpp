@@ -151,8 +151,7 @@ std::string put_in_place(fs::path const& from, fs::path const& to) {
     fs::rename(to, older, problem);
     if (!problem) fs::rename(from, to, problem);
     // Another agent has put it in place meanwhile, and what went aside is that.
-    if (problem.value() == ENOENT)
-      ::renameat2(AT_FDCWD, older.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+    if (problem.value() == ENOENT) ::renameat2(AT_FDCWD, older.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   }
   bool const was_before = problem.value() == ENOENT && !fs::exists(from, none) && fs::exists(to, none);
   if (problem && !was_before) return from.string() + " cannot be put in place: " + problem.message();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <lull/host/queue/job_id.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -38,11 +40,13 @@ std::string make_job_id() {
   static std::mutex one_at_a_time;
   static std::uint64_t last_ms = 0;
   static std::uint64_t next = 0;
+  static pid_t maker = 0;
   std::lock_guard const lock{one_at_a_time};
   auto const now = std::chrono::system_clock::now().time_since_epoch();
   auto const ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  if (ms > last_ms) {
-    last_ms = ms;
+  if (ms > last_ms || maker != ::getpid()) {  // a forked child would count on as its parent does
+    last_ms = std::max(ms, last_ms);
+    maker = ::getpid();
     next = random_bits() >> 10;  // 54 bits: room to count on
   }
   return written(last_ms, time_digits) + written(next++, job_id_digits - time_digits);

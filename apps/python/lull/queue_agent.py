@@ -42,7 +42,7 @@ class QueueAgent:
             raise Error(program.MISSING)
         place = ["--attach", address, "--with-process", str(os.getpid()), "--device", str(device)]
         place += ["--executor", executor] if executor is not None else []
-        command = [found, "agent", *place, *self._arguments]
+        command = [str(found), "agent", *place, *self._arguments]
         # In a session of its own: a terminal's Ctrl-C is the training's, which then stops the agent.
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         self._maker = os.getpid()

@@ -244,7 +244,7 @@ class Asked(unittest.TestCase):
     def test_functions_show_what_they_take(self):
         fields = {each.name for each in dataclasses.fields(lull.Options)}
         shown = set(inspect.signature(lull.harvest).parameters)
-        self.assertEqual(shown, fields - {"mode", "attach"} | {"bracket_waits"})
+        self.assertEqual(shown, fields - {"mode", "attach"} | {"bracket_waits", "queue", "agent"})
         self.assertLessEqual(len(shown - {"tuning"}), 13)
         attached = set(inspect.signature(lull.attach).parameters)
         self.assertEqual(attached, fields - {"mode", "attach", "share", "max_slowdown"} | {"address"})

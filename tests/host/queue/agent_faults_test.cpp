@@ -3,11 +3,13 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -77,6 +79,7 @@ class faulty_store final : public job_store {
     return faulty([&] { return of_.document(id); });
   }
   std::optional<job_entry> change(job_entry const& from, job_entry to, job_event what, durability how) override {
+    if (to.state == entry_state::done && before_done_) std::exchange(before_done_, nullptr)();
     return faulty([&] { return of_.change(from, std::move(to), std::move(what), how); });
   }
   std::vector<job_event> events(std::string const& id) override {
@@ -102,6 +105,11 @@ class faulty_store final : public job_store {
     return faulty([&] { return of_.folder(id); });
   }
   int faults() const { return faults_; }
+  /// Called once before a job is done, and no call fails.
+  void before_done(std::function<void()> call) {
+    before_done_ = std::move(call);
+    fail(false);
+  }
   /// From now on every call fails, or none does.
   void fail(bool always) { fails_ = always; }
 
@@ -120,6 +128,7 @@ class faulty_store final : public job_store {
   }
 
   job_store& of_;
+  std::function<void()> before_done_{};
   std::mt19937 random_{20'261'130};
   std::optional<bool> fails_{};  // none: now and then
   int faults_ = 0;
@@ -164,11 +173,14 @@ TEST_F(agents, of_a_store_that_fails_now_and_then_do_each_job_and_show_each_resu
 }
 
 TEST_F(agents, say_a_job_is_in_place_only_when_it_is) {
-  folder_.write("file", "in the way");
-  std::string const id = submit(scripted("echo x > \"$1\"", "out"));
-  auto const works = make_agent(*store_);
-  std::filesystem::create_directory(folder_.at("out"));
-  folder_.write("out/full", "a file cannot replace this");
+  std::string const begun = folder_.at("begun");
+  std::string const id = submit(scripted("echo x > \"$1\"; touch " + begun, "out"));
+  faulty_store slow{*store_};
+  auto const works = make_agent(slow);
+  slow.before_done([&] {  // between the end of the program and the renaming of its result
+    std::filesystem::create_directory(folder_.at("out"));
+    folder_.write("out/full", "a file cannot replace this");
+  });
   work_until(*works, [&] { return state_of(id) == entry_state::done; });
   for (int i = 0; i < 50; ++i) works->tick(std::chrono::steady_clock::now() + i * 10ms);
   EXPECT_FALSE(store_->entry(id).in_place);

@@ -265,7 +265,9 @@ TEST(bound_log, reads_no_more_than_it_keeps) {
 }
 
 TEST(has_run, is_not_said_of_what_was_given_back) {
-  auto const line = [](entry_state state, std::string reason = "") { return job_event{.state = state, .reason = reason}; };
+  auto const line = [](entry_state state, std::string const& reason = "") {
+    return job_event{.state = state, .reason = reason};
+  };
   std::vector<job_event> history{line(entry_state::queued), line(entry_state::claimed)};
   EXPECT_FALSE(has_run(history));
   history.push_back(line(entry_state::running));

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <random>
 #include <string>
@@ -10,6 +14,7 @@
 #include <lull/host/queue/job_document.hpp>
 #include <lull/host/queue/job_id.hpp>
 #include <lull/tests/support/effort.hpp>
+#include <lull/tests/support/forked.hpp>
 #include <lull/tests/support/message_of.hpp>
 
 namespace lull::queue {
@@ -150,6 +155,24 @@ TEST(job_document, whatever_its_bytes_is_read_or_refused) {
       for (job_document const& each : read(text)) EXPECT_EQ(to_json(read(to_json(each)).front()), to_json(each));
     } catch (input_error const&) {
     }
+  }
+}
+
+TEST(job_id, of_a_forked_child_is_another) {
+  for (int i = 0; i < 50; ++i) {
+    make_job_id();
+    test::value_pipe made;
+    std::array<char, job_id_digits> of_child{};
+    pid_t const child = test::forked([&] {
+      std::string const id = make_job_id();
+      std::copy(id.begin(), id.end(), of_child.begin());
+      made.write(of_child);
+      ::_exit(0);
+    });
+    std::string const own = make_job_id();
+    of_child = made.read<std::array<char, job_id_digits>>();
+    EXPECT_NE(own, std::string(of_child.begin(), of_child.end()));
+    EXPECT_EQ(test::status_of(child), 0);
   }
 }
 
