@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 
 from . import program
-from .binding import ArgumentError, Error, log
+from .binding import Error, log
 
 
 _STOPS_WITHIN_S = 45  # its jobs have 30 s to save themselves
@@ -21,11 +21,9 @@ _STOPS_WITHIN_S = 45  # its jobs have 30 s to save themselves
 class QueueAgent:
     """An agent of a queue, from `start` until `stop` or this process's end. In a forked child it does nothing."""
 
-    def __init__(self, queue: str, arguments: Sequence[str]) -> None:
-        """`arguments`: more of them, as of `lull agent`."""
-        if isinstance(arguments, (str, bytes)):
-            raise ArgumentError(f"agent is {arguments!r}: it is a list of arguments, such as ['--allow', 'jobs']")
-        self._arguments = ["--queue", queue, *map(os.fspath, arguments)]
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Of `lull agent`."""
+        self._arguments = list(map(os.fspath, arguments))
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: str | None = None
         self._maker = 0
@@ -70,7 +68,9 @@ class QueueAgent:
         process.wait()
 
 
-def agent_of(queue: str | None, arguments: Sequence[str]) -> QueueAgent | None:
-    if queue is None and arguments:
-        raise ArgumentError("agent has arguments for the agent of a queue, and no queue is given")
-    return QueueAgent(queue, arguments) if queue is not None else None
+def agent_of(queue: str | Sequence[str] | None) -> QueueAgent | None:
+    """`queue`: its address, or that and arguments of `lull agent`."""
+    if queue is None:
+        return None
+    address, *more = [queue] if isinstance(queue, str) else queue
+    return QueueAgent(["--queue", address, *more])

@@ -313,8 +313,7 @@ def harvest(
     tasks: str | Sequence[str] = (),
     *,
     bracket_waits: bool = True,
-    queue: str | None = None,
-    agent: Sequence[str] = (),
+    queue: str | Sequence[str] | None = None,
     **options: Any,
 ) -> Session:
     """`with lull.harvest(tasks=["pagerank:graph=web.el"]) as side:` around a training loop does the tasks in its
@@ -326,12 +325,12 @@ def harvest(
     asked for: lull.Options. Open the scope after init_process_group, so that reserved groups are kept for what arrives.
 
     `queue`: such as "spool:/home/me/queue": an agent takes jobs from there, and runs each in a process of its own in
-    the bubbles of this one. `agent`: more of its arguments, such as ["--allow", "jobs"]. Needs MPS, as `share` does.
+    the bubbles of this one; or a list: the queue, and arguments of `lull agent`. Needs MPS on a GPU, as `share` does.
 
     A torch older than waits.OLDEST leaves everything off with a warning, unless LULL=on; so does, always, one that
     lacks what waits are bracketed with. One newer than waits.NEWEST is harvested with a warning. LULL=off|observe in
     the environment lowers the mode; LULL=on lifts these checks, and never makes a harvest of `observe`."""
-    return Session(_listed(tasks), Options(mode="on", **options), bracket_waits, agent_of(queue, agent))
+    return Session(_listed(tasks), Options(mode="on", **options), bracket_waits, agent_of(queue))
 
 
 @with_options_of(Options, "mode", "tasks", "attach", "share", "max_slowdown")
