@@ -81,9 +81,9 @@ void open_folder::write_new(std::string const& name, std::string_view text, flus
   if (when == flushing::flush && uninterrupted([&] { return ::fsync(file.get()); }) != 0) fail_without("fsync");
 }
 
-void open_folder::replace(std::string const& name, std::string_view text) const {
+void open_folder::replace(std::string const& name, std::string_view text, flushing when) const {
   std::string const other = name + "." + make_token();
-  write_new(other, text, flushing::later);
+  write_new(other, text, when);
   if (::renameat(of_.get(), other.c_str(), of_.get(), name.c_str()) == 0) return;
   int const code = errno;
   ::unlinkat(of_.get(), other.c_str(), 0);

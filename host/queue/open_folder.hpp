@@ -26,8 +26,9 @@ class open_folder {
   /// Writes a file that is not there, whole or not at all. `flush`: to the disk, but for its name (`flush_names`).
   enum class flushing { flush, later };
   void write_new(std::string const& name, std::string_view text, flushing when) const;
-  /// Puts a file in the place of any other of that name, whole or not at all. It may be lost with the machine's power.
-  void replace(std::string const& name, std::string_view text) const;
+  /// Puts a file in the place of any other of that name, whole or not at all. `later`: it may be lost, or be empty,
+  /// when the machine's power goes. `flush`: its text is on the disk; flush the names then.
+  void replace(std::string const& name, std::string_view text, flushing when = flushing::later) const;
   /// Gives a second name to a file, if no file has that; returns whether it did.
   bool link(std::string const& from, std::string const& to) const;
   /// Returns false if there was no file of the first name. `to` is a name that nobody else would give.

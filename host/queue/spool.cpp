@@ -346,8 +346,8 @@ std::optional<drain_order> spool::drained() {
 
 void spool::set_drained(std::optional<drain_order> const& order) {
   if (order) {
-    root_.replace(drained_file, to_json(*order));
-    root_.flush_all();
+    root_.replace(drained_file, to_json(*order), open_folder::flushing::flush);
+    root_.flush_names();
   } else {
     root_.remove(drained_file);
     root_.flush_names();

@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <lull/apps/lull/job_spec.hpp>
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/host/error.hpp>
@@ -48,7 +49,12 @@ exit_code queue_drain_command(drain_settings const& asked, std::ostream& out) {
 
 exit_code queue_resume_command(queue_settings const& asked, std::ostream& out) {
   auto const store = open_queue(asked.queue);
-  bool const was_drained = store->drained().has_value();
+  bool was_drained = true;
+  try {
+    was_drained = store->drained().has_value();
+  } catch (input_error const& broken) {  // it is removed then
+    say(broken.what());
+  }
   store->set_drained(std::nullopt);
   out << (was_drained ? "agents begin jobs again, from their next look on\n" : "the queue was not drained\n");
   return exit_code::done;

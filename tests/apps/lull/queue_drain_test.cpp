@@ -57,5 +57,15 @@ TEST_F(queued, a_queue_that_is_drained_with_save_has_its_jobs_saved) {
   test::status_of(agent);
 }
 
+TEST_F(queued, a_drain_that_cannot_be_read_ends_with_resume) {
+  ASSERT_EQ(in("queue drain").code, 0);
+  folder_.write("spool/DRAINED", "");
+  EXPECT_EQ(in("jobs").code, 2);
+  outcome const resumed = in("queue resume");
+  EXPECT_EQ(resumed.code, 0) << resumed.text;
+  EXPECT_NE(resumed.text.find("agents begin jobs again"), std::string::npos) << resumed.text;
+  EXPECT_EQ(in("jobs").code, 0);
+}
+
 }  // namespace
 }  // namespace lull
