@@ -27,6 +27,7 @@ namespace lull::queue {
 struct prepared_job {
   std::vector<std::string> arguments{};
   std::optional<int> refuses_by{};     // the code with which it says that the job cannot be done; none: no code does
+  std::optional<int> stops_by{};       // … that it was asked to stop, by whomever, and has saved itself
   std::optional<int> gives_back_by{};  // … that it cannot run here and now, and that nothing of it has
   bool is_foreign = false;             // its code may end a trainer beside it: where both end together, it is held
   std::optional<std::chrono::nanoseconds> tries_for{};         // its first attempt is stopped then; none: it is not

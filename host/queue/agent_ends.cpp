@@ -59,6 +59,8 @@ void agent::conclude_undone(running_job const& job, program_end const& how, std:
     change(job.entry, entry_state::saved, "its agent was stopped");
   } else if (!job.given_back_for.empty()) {
     change(job.entry, entry_state::saved, job.given_back_for);
+  } else if (job.prepared.stops_by && how == program_end{.code = *job.prepared.stops_by}) {
+    change(job.entry, entry_state::saved, "its program was asked to stop");
   } else if (job.prepared.gives_back_by && how == program_end{.code = *job.prepared.gives_back_by}) {
     pass_over(job.entry.id, now);
     change(job.entry, entry_state::saved, given_back_reason(line.empty() ? reason : line));

@@ -120,7 +120,9 @@ std::string foreign_task(queue::job_document const& job, queue::attempt const& a
 }
 
 queue::prepared_job refusing() {
-  return {.refuses_by = static_cast<int>(exit_code::usage), .gives_back_by = static_cast<int>(exit_code::not_attached)};
+  return {.refuses_by = static_cast<int>(exit_code::usage),
+          .stops_by = static_cast<int>(exit_code::interrupted),
+          .gives_back_by = static_cast<int>(exit_code::not_attached)};
 }
 
 void add_place(std::vector<std::string>& arguments, agent_settings const& asked) {

@@ -211,6 +211,15 @@ TEST_F(agents, hold_foreign_code_that_ended_with_the_trainer_beside_it) {
   }
 }
 
+/// As a scheduler does that ends a whole node's processes.
+TEST_F(agents, count_no_failure_of_a_program_that_others_asked_to_stop) {
+  job_document one = scripted("test $3 -gt 3 || exit 130");
+  one.attempts = 1;
+  std::string const id = submit(one);
+  EXPECT_EQ(worked_off(id).state, entry_state::done);
+  EXPECT_EQ(store_->entry(id).failures, 0U);
+}
+
 TEST_F(agents, fail_an_attempt_that_did_not_write_its_result) {
   folder_.write("old", "of another");
   std::string const missing = submit(scripted("true", "old"));

@@ -55,6 +55,7 @@ class agents : public testing::Test {
     prepared_job made{
         .arguments = {"/bin/sh", "-c", script, "sh", result, at.checkpoint.string(), std::to_string(at.number)}};
     made.refuses_by = 2;
+    made.stops_by = 130;
     made.gives_back_by = 3;
     if (!wanted.empty()) made.results.emplace_back(result, wanted);
     return made;
