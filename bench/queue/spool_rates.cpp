@@ -169,7 +169,7 @@ prepared_job square(job_document const& job, attempt const& at) {
 /// Takes jobs until it is killed.
 [[noreturn]] void work(fs::path const& at) {
   spool own{at};
-  agent works{own, square, [](std::string const&) {}, {}};
+  agent works{own, square, [](std::string const&, std::string const&) {}, {}};
   for (;;) std::this_thread::sleep_until(works.tick(steady::now()));
 }
 

@@ -20,6 +20,7 @@ myst_heading_anchors = 6
 nitpicky = True  # a name in a docstring's signature that is nowhere is a warning, too; of these no inventory is fetched
 nitpick_ignore_regex = [("py:class", r"(collections|contextlib|ctypes|datetime|os|pathlib)\..*")]
 nitpick_ignore_regex += [("py:class", r"lull\.queue_agent\..*")]  # of a session's own
+nitpick_ignore_regex += [("py:class", r"JobFields")]  # what a job document holds
 nitpick_ignore_regex += [("py:class", r"lull\.stalls\..*")]  # a type variable, and what is only iterated
 highlight_language = "text"
 suppress_warnings = ["misc.highlighting_failure"]  # "…" stands for code that is left out

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
-#include <filesystem>
-#include <system_error>
 
 #include <unistd.h>
 
 #include <lull/host/error.hpp>
-#include <lull/host/queue/attempt_record.hpp>
+#include <lull/host/io/host_name.hpp>
 #include <lull/host/queue/job_id.hpp>
 #include <lull/host/queue/policy.hpp>
 
@@ -18,23 +16,17 @@ namespace lull::queue {
 
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every{20};  // at programs that run
 constexpr std::chrono::seconds look_at_logs_every{1};
-constexpr int forgets_after = 10;  // leases without a beat
-constexpr int rests_for = 5;       // listings, after a job that this machine could not begin
-constexpr int passed_over_for = 15;
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
+constexpr int forgets_after = 10;    // leases without a beat
+constexpr int rests_for = 5;         // listings, after a job that this machine could not begin
+constexpr int passed_over_for = 15;  // listings, that job
 
 }  // namespace
 
-agent::agent(job_store& store, prepare_function prepare, std::function<void(std::string)> log, options asked)
+agent::agent(job_store& store, prepare_function prepare, log_function log, options asked)
     : store_(store),
       prepare_(std::move(prepare)),
       log_(std::move(log)),
@@ -64,12 +56,12 @@ agent::time_point agent::tick(time_point now) {
   watch_programs(now);
   try {
     time_point const next = round(now);
-    if (std::exchange(is_in_trouble_, false)) log_("the queue can be used again");
+    if (std::exchange(is_in_trouble_, false)) log_("the queue can be used again", "");
     return next;
   } catch (std::exception const& problem) {
     quiet_listings_ = 0;
     if (!std::exchange(is_in_trouble_, true))
-      log_(std::string{"the queue cannot be used now, and is tried again: "} + problem.what());
+      log_(std::string{"the queue cannot be used now, and is tried again: "} + problem.what(), "");
     return now + about(usual());
   }
 }
@@ -158,16 +150,18 @@ void agent::look_at_all(time_point now) {
   auto const took = std::chrono::steady_clock::now() - begin;
   next_listing_ = now + about(std::max<std::chrono::nanoseconds>(usual(), took * (20 + agents_)));
   if (asked_.order) note_use(now);
-  std::erase_if(documents_, [&](auto const& each) {
+  auto const waits_no_more = [&](auto const& each) {
     auto const is = known_.find(each.first);
     return is == known_.end() || !waits(is->second.state);
-  });
+  };
+  std::erase_if(documents_, waits_no_more);
+  std::erase_if(passed_over_, waits_no_more);
 }
 
 void agent::look_at_drain(time_point now) {
   auto const order = store_.drained();
   if (is_drained_ != order.has_value())
-    log_(order ? text_of(*order) : "the queue is no longer drained: jobs are begun again");
+    log_(order ? text_of(*order) : "the queue is no longer drained: jobs are begun again", "");
   is_drained_ = order.has_value();
   if (!order || !order->saves) return;
   for (running_job& each : running_) {
@@ -205,7 +199,7 @@ bool agent::look_after(running_job& job, time_point now) {
   auto const at = known_.find(job.entry.id);
   if (at != known_.end() && at->second.version > job.entry.version && !job.is_taken) {
     job.is_taken = true;
-    log_("job " + job.entry.id + " is now " + std::string{name_of(at->second.state)} + ": it is stopped here");
+    say_of(job.entry.id, " is now " + std::string{name_of(at->second.state)} + ": it is stopped here");
     ask_to_end(job, now);
   }
   return false;
@@ -218,8 +212,10 @@ void agent::change(job_entry const& from, entry_state to, std::string const& rea
   if (also) also(next);
   durability const how = waits(to) || is_at_work(to) ? durability::may_be_lost : durability::durable;
   if (noted(from, store_.change(from, next, {.reason = reason}, how)))
-    log_("job " + from.id + ": " + std::string{name_of(to)} + (reason.empty() ? "" : ": " + reason));
+    say_of(from.id, ": " + std::string{name_of(to)} + (reason.empty() ? "" : ": " + reason));
 }
+
+void agent::say_of(std::string const& id, std::string const& what) const { log_("job " + id + what, id); }
 
 std::optional<job_entry> agent::noted(job_entry const& from, std::optional<job_entry> now) {
   if (now) {
@@ -323,7 +319,7 @@ bool agent::begin(job_entry const& claimed, job_document document, time_point no
   auto const runs = noted(claimed, store_.change(claimed, next, {}, durability::may_be_lost));
   if (!runs) return false;  // somebody was faster: its process is killed
   job.entry = *runs;
-  log_("job " + claimed.id + " (" + job.document.name + ") runs, attempt " + std::to_string(claimed.attempt));
+  say_of(claimed.id, " (" + job.document.name + ") runs, attempt " + std::to_string(claimed.attempt));
   running_.push_back(std::move(job));
   return true;
 }

@@ -23,13 +23,18 @@
 
 namespace lull::queue {
 
+/// With which codes a program says why it has ended.
+struct end_codes {
+  int refused = 0;   // the job cannot be done
+  int stopped = 0;   // it was asked to stop, by others too, and has saved itself
+  int no_place = 0;  // it cannot run here and now, and nothing of it has
+};
+
 /// A program that does a job's work. Code 0: it is done.
 struct prepared_job {
   std::vector<std::string> arguments{};
-  std::optional<int> refuses_by{};     // the code with which it says that the job cannot be done; none: no code does
-  std::optional<int> stops_by{};       // … that it was asked to stop, by whomever, and has saved itself
-  std::optional<int> gives_back_by{};  // … that it cannot run here and now, and that nothing of it has
-  bool is_foreign = false;             // its code may end a trainer beside it: where both end together, it is held
+  std::optional<end_codes> says{};  // nothing: any other code is a failure
+  bool is_foreign = false;          // its code may end a trainer beside it: where both end together, it is held
   std::optional<std::chrono::nanoseconds> tries_for{};         // its first attempt is stopped then; none: it is not
   std::vector<std::pair<std::string, std::string>> results{};  // as written, and as wanted
   std::string folder{};                                        // where it runs; empty: in the job's
@@ -44,6 +49,9 @@ class agent {
   /// Makes a program of a job. Throws usage_error or input_error, with which the job is refused.
   using prepare_function = std::function<prepared_job(job_document const&, attempt const&)>;
 
+  /// Called with a line, and the id of the job that it is about, if any.
+  using log_function = std::function<void(std::string const& line, std::string const& job)>;
+
   struct options {
     std::size_t jobs_at_once = 1;
     std::string offers{};             // what it has, in words
@@ -57,7 +65,7 @@ class agent {
   static constexpr unsigned max_deaths = 2;  // of a job's process or agent: then it is held
   static constexpr std::chrono::seconds stops_within{30};
 
-  agent(job_store& store, prepare_function prepare, std::function<void(std::string)> log, options asked);
+  agent(job_store& store, prepare_function prepare, log_function log, options asked);
   /// Kills what still runs.
   ~agent();
   agent(agent const&) = delete;
@@ -116,12 +124,13 @@ class agent {
   static void ask_to_end(running_job& job, time_point now);
   void change(job_entry const& from, entry_state to, std::string const& reason,
               std::function<void(job_entry&)> const& also = {});
+  void say_of(std::string const& id, std::string const& what) const;
   std::optional<job_entry> noted(job_entry const& from, std::optional<job_entry> now);
   job_document const* document_of(job_entry const& entry);
 
   job_store& store_;
   prepare_function const prepare_;
-  std::function<void(std::string)> const log_;
+  log_function const log_;
   options const asked_;
   agent_record record_;
   lease_watch watch_;

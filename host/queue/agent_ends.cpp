@@ -41,7 +41,7 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
         noted(job.entry, store_.change(job.entry, next, {.results = job.prepared.results}, durability::durable));
     if (done) return end(*done);
     // Or it was taken, and the store's answer was lost: so what it has written stays.
-    return log_("job " + job.entry.id + " was done here: what becomes of it is seen at the next listing");
+    return say_of(job.entry.id, " was done here: what becomes of it is seen at the next listing");
   }
   conclude_undone(job, how, line, now);
   std::error_code none;
@@ -52,6 +52,9 @@ void agent::conclude(running_job& job, program_end const& how, time_point now) {
 void agent::conclude_undone(running_job const& job, program_end const& how, std::string const& line, time_point now) {
   std::string const number = std::to_string(job.at.number);
   std::string const reason = "attempt " + number + " " + text_of(how) + (line.empty() ? "" : ": " + line);
+  auto const says = [&](int end_codes::*what) {
+    return job.prepared.says && how == program_end{.code = (*job.prepared.says).*what};
+  };
   if (job.is_taken) {  // the job is what somebody else has made of it
   } else if (job.is_late) {
     change(job.entry, entry_state::failed, "attempt " + number + " took longer than its limit");
@@ -59,12 +62,12 @@ void agent::conclude_undone(running_job const& job, program_end const& how, std:
     change(job.entry, entry_state::saved, "its agent was stopped");
   } else if (!job.given_back_for.empty()) {
     change(job.entry, entry_state::saved, job.given_back_for);
-  } else if (job.prepared.stops_by && how == program_end{.code = *job.prepared.stops_by}) {
+  } else if (says(&end_codes::stopped)) {
     change(job.entry, entry_state::saved, "its program was asked to stop");
-  } else if (job.prepared.gives_back_by && how == program_end{.code = *job.prepared.gives_back_by}) {
+  } else if (says(&end_codes::no_place)) {
     pass_over(job.entry.id, now);
     change(job.entry, entry_state::saved, given_back_reason(line.empty() ? reason : line));
-  } else if (job.prepared.refuses_by && how == program_end{.code = *job.prepared.refuses_by}) {
+  } else if (says(&end_codes::refused)) {
     change(job.entry, entry_state::refused, line.empty() ? reason : line);
   } else if (job.prepared.is_foreign && asked_.is_free && !asked_.is_free()) {
     change(job.entry, entry_state::held, "the trainer beside it was gone when " + reason,
@@ -88,7 +91,7 @@ void agent::end(job_entry const& done) {
     for (auto const& [from, to] : history.back().results) {
       std::string const problem = put_in_place(from, to);
       if (!problem.empty()) {
-        if (told_.insert(done.id).second) log_("job " + done.id + ": " + problem + "; it is tried again");
+        if (told_.insert(done.id).second) say_of(done.id, ": " + problem + "; it is tried again");
         return;
       }
       std::error_code none;

@@ -31,16 +31,9 @@ fs::path checkpoint_of(fs::path const& folder, unsigned number) {
   return folder / (std::string{checkpoint_name} + std::to_string(number));
 }
 
-process_descriptor opened(fs::path const& at) {
-  return process_descriptor::opened_by([&] {
-    return uninterrupted([&] { return ::open(at.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); });
-  });
-}
-
-/// Has the names in a folder, or the bytes of a file, on the disk. Returns errno.
-int flushed(fs::path const& at) {
-  auto const open = opened(at);
-  return open && uninterrupted([&] { return ::fsync(open.get()); }) != 0 ? errno : 0;
+process_descriptor opened(fs::path const& at, int more = 0) {
+  return process_descriptor::opened_by(
+      [&] { return uninterrupted([&] { return ::open(at.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | more); }); });
 }
 
 void flush(fs::path const& at) {
@@ -101,6 +94,12 @@ void make_checkpoint(fs::path const& folder, unsigned number) {
 
 }  // namespace
 
+int flushed(fs::path const& at) {
+  auto const open = opened(at);
+  if (!open) return errno == EACCES ? 0 : errno;  // a folder in which names may be made, and not read
+  return uninterrupted([&] { return ::fsync(open.get()); }) != 0 ? errno : 0;
+}
+
 fs::path attempt::result(fs::path const& wanted) const {
   fs::path const name = wanted.filename();
   return wanted.parent_path() /
@@ -123,7 +122,7 @@ void forget_checkpoints(fs::path const& folder) {
 }
 
 std::string flush_result(fs::path const& of, fs::path const& wanted) {
-  auto const result = opened(of);
+  auto const result = opened(of, O_NOFOLLOW);
   if (!result && errno == ENOENT) return "its result " + wanted.string() + " was not written";
   if (!result) return of.string() + " cannot be opened: " + std::strerror(errno);
   struct stat about {};

@@ -24,6 +24,10 @@ attempt attempt_in(std::filesystem::path const& folder, std::string const& id, u
 /// Removes all that attempts of the job have saved.
 void forget_checkpoints(std::filesystem::path const& folder);
 
+/// Has the names in a folder, or the bytes of a file, on the disk. Links are followed. Returns errno; 0: it is done, or
+/// may not be opened.
+int flushed(std::filesystem::path const& at);
+
 /// Has a result, as the attempt has written it, on the disk with its name. Returns what is wrong, also where it is not
 /// there, or could not take the place of what stands at `wanted`; empty: nothing. After a failure it must not count as
 /// written, even if a second try succeeds.

@@ -2,11 +2,16 @@
 #include <lull/host/queue/attempt_record.hpp>
 
 #include <algorithm>
-
 #include <cstddef>
 #include <string_view>
 
 namespace lull::queue {
+
+namespace {
+
+constexpr std::string_view nothing_ran = "nothing of it ran: ";
+
+}  // namespace
 
 std::int64_t attempt_record::worked_s(std::int64_t now_s) const noexcept {
   return begun_s ? std::max<std::int64_t>(ended_s.value_or(now_s) - *begun_s, 0) : 0;
@@ -32,10 +37,6 @@ std::vector<attempt_record> attempts_of(std::span<job_event const> history) {
   }
   return all;
 }
-
-namespace {
-constexpr std::string_view nothing_ran = "nothing of it ran: ";
-}  // namespace
 
 std::string given_back_reason(std::string const& why) { return std::string{nothing_ran} + why; }
 

@@ -6,6 +6,7 @@
 
 #include <lull/host/error.hpp>
 #include <lull/host/queue/job_id.hpp>
+#include <lull/host/queue/owned_document.hpp>
 #include <lull/host/queue/policy.hpp>
 
 namespace lull::queue {
@@ -40,22 +41,13 @@ bool queue_survey::knows_agents(time_point now) {
   });
 }
 
-/// Reads of a document what is looked at here. Of one that cannot be read, which agents refuse, the owner is known.
-job_document queue_survey::document_of(std::string const& id) {
-  job_document made;
-  try {
-    job_document read = store_.document(id);
-    made = {.user = std::move(read.user), .after = std::move(read.after)};
-  } catch (input_error const&) {
-  } catch (usage_error const&) {
-  }
-  if (auto owner = store_.owner(id)) made.user = std::move(*owner);
-  return made;
-}
-
 queue_survey::known_job const& queue_survey::known(job_entry const& of) {
   auto at = jobs_.find(of.id);
-  if (at == jobs_.end()) at = jobs_.emplace(of.id, known_job{.document = document_of(of.id)}).first;
+  if (at == jobs_.end()) {
+    job_document read = readable_document(store_, of.id);  // of which it keeps what it looks at
+    job_document kept{.user = std::move(read.user), .after = std::move(read.after)};
+    at = jobs_.emplace(of.id, known_job{.document = std::move(kept)}).first;
+  }
   known_job& job = at->second;
   if (of.attempt != 0 && job.version != of.version) {
     job.attempts = attempts_of(store_.events(of.id));

@@ -60,7 +60,6 @@ class queue_survey {
     std::vector<attempt_record> attempts{};
   };
 
-  job_document document_of(std::string const& id);
   known_job const& known(job_entry const& of);
 
   job_store& store_;

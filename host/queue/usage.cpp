@@ -5,12 +5,6 @@
 
 namespace lull::queue {
 
-namespace {
-
-constexpr std::int64_t day_s = 24 * 60 * 60;
-
-}  // namespace
-
 usage& usage::operator+=(usage const& more) noexcept {
   done += more.done;
   failed += more.failed;

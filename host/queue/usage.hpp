@@ -9,6 +9,8 @@
 
 namespace lull::queue {
 
+inline constexpr std::int64_t day_s = 24 * 60 * 60;
+
 /// What a user's jobs took and came to.
 struct usage {
   std::uint64_t done = 0;      // jobs that ended so, on the day of their end

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <lull/host/error.hpp>
-#include <lull/host/io/process_descriptor.hpp>
+#include <lull/host/io/path_within.hpp>
 #include <lull/host/queue/attempt_files.hpp>
 #include <lull/host/queue/job_id.hpp>
 
@@ -22,8 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void flush(fs::path const& path) {
-  auto const open = process_descriptor::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (!open || ::fsync(open.get()) != 0) throw device_error{errno, std::strerror(errno), "fsync", path.string()};
+  if (int const code = flushed(path); code != 0) throw device_error{code, std::strerror(code), "fsync", path.string()};
 }
 
 /// Copies what is at `from`; of a folder itself, without what is in it.
@@ -42,9 +41,7 @@ void copy_one(fs::path const& from, fs::path const& to) {
 
 /// Returns false where it was stopped before.
 bool copy_all(fs::path const& from, fs::path const& to, std::function<bool()> const& is_stopped) {
-  fs::path const source = fs::canonical(from);
-  fs::path const target = fs::weakly_canonical(to);
-  if (std::mismatch(source.begin(), source.end(), target.begin(), target.end()).first == source.end())
+  if (is_within(fs::weakly_canonical(to), fs::canonical(from)))
     throw usage_error{to.string() + " is in " + from.string() + ", which would be copied into itself"};
   copy_one(from, to);
   if (fs::is_symlink(to) || !fs::is_directory(to)) return !is_stopped();

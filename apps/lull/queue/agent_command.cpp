@@ -30,21 +30,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using say_function = std::function<void(std::string const&)>;
+using log_function = queue::agent::log_function;
 
 /// Returns whether a trainer listens there now. A socket that cannot be used is no fault of the queue: the reason is
 /// said when it is another one than `said`.
-bool shares_bubbles(std::string const& address, std::string& said, say_function const& log) {
+bool shares_bubbles(std::string const& address, std::string& said, log_function const& log) {
   try {
     return attach::connect_to(attach::socket_path(address, "--attach")).has_value();
   } catch (usage_error const& wrong) {
-    if (said != wrong.what()) log(said = wrong.what());
+    if (said != wrong.what()) log(said = wrong.what(), "");
     return false;
   }
 }
 
 /// Returns whether that Python has the package; says so if it has not.
-bool has_package(std::string const& python, say_function const& log, std::function<bool()> const& is_stopped) {
+bool has_package(std::string const& python, log_function const& log, std::function<bool()> const& is_stopped) {
   std::string why = "it cannot load the package lull";
   try {
     queue::child_process tries{
@@ -60,7 +60,7 @@ bool has_package(std::string const& python, say_function const& log, std::functi
   } catch (usage_error const& wrong) {
     why = wrong.what();
   }
-  log("jobs in Python are left to other agents: " + python + ": " + why + "; --python names another");
+  log("jobs in Python are left to other agents: " + python + ": " + why + "; --python names another", "");
   return false;
 }
 
@@ -70,9 +70,9 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds looks_at_stop{20};
   std::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would have the ends of programs ignored, too
-  say_function const log = [&](std::string const& line) {
+  log_function const log = [&](std::string const& line, std::string const& job) {
     if (asked.log != "json") return say(line);
-    std::cerr << json_line(line, std::chrono::system_clock::now());
+    std::cerr << json_line(line, job, std::chrono::system_clock::now());
   };
   auto const store = open_queue(asked.queue);
   if (asked.attach) attach::socket_path(*asked.attach, "--attach");
@@ -104,7 +104,7 @@ exit_code agent_command(agent_settings const& asked, stop_request const& stop, s
                     (any_goes || (entry.attempt != 0 && queue::has_run(store->events(entry.id))));
            },
        .order = asked.policy ? queue::policy_named(*asked.policy) : queue::policy{}}};
-  log("agent " + works.id() + " takes jobs: " + offers);
+  log("agent " + works.id() + " takes jobs: " + offers, "");
   bool stopped = false;
   for (;;) {
     auto const next = works.tick(clock::now());

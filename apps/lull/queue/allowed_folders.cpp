@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <lull/host/error.hpp>
+#include <lull/host/io/path_within.hpp>
 
 namespace lull {
 
@@ -21,8 +22,22 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_files = 20'000;
 
-bool is_within(fs::path const& file, fs::path const& folder) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+bool others_can_change(struct stat const& about, bool keeps_names) {
+  bool const is_own = about.st_uid == ::geteuid() || about.st_uid == 0;
+  return !is_own || ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !keeps_names);
+}
+
+struct stat looked_at(fs::path const& path) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0)
+    throw usage_error{path.string() + " cannot be looked at: " + std::generic_category().message(errno)};
+  return about;
+}
+
+[[noreturn]] void refuse(fs::path const& path) {
+  throw usage_error{path.string() +
+                    " could be changed by another user, so no code is run from there: it must belong to the agent's "
+                    "user or root, and only they may write to it (chmod go-w)"};
 }
 
 }  // namespace
@@ -58,28 +73,6 @@ std::optional<allowed_folders::code> allowed_folders::find_module(std::string co
   }
   return std::nullopt;
 }
-
-namespace {
-
-bool others_can_change(struct stat const& about, bool keeps_names) {
-  bool const is_own = about.st_uid == ::geteuid() || about.st_uid == 0;
-  return !is_own || ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !keeps_names);
-}
-
-struct stat looked_at(fs::path const& path) {
-  struct stat about {};
-  if (::lstat(path.c_str(), &about) != 0)
-    throw usage_error{path.string() + " cannot be looked at: " + std::generic_category().message(errno)};
-  return about;
-}
-
-[[noreturn]] void refuse(fs::path const& path) {
-  throw usage_error{path.string() +
-                    " could be changed by another user, so no code is run from there: it must belong to the agent's "
-                    "user or root, and only they may write to it (chmod go-w)"};
-}
-
-}  // namespace
 
 void refuse_if_others_can_change(fs::path const& path) {
   for (fs::path each = path;; each = each.parent_path()) {

@@ -13,6 +13,7 @@
 #include <lull/apps/lull/queue/open_queue.hpp>
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/host_name.hpp>
 #include <lull/host/queue/store.hpp>
 
 namespace lull {
@@ -23,10 +24,7 @@ constexpr std::size_t max_reason_bytes = 1'000;
 
 std::string user_and_host() {
   passwd const* const user = ::getpwuid(::geteuid());
-  char host[256] = {};
-  bool const has_host = ::gethostname(host, sizeof host - 1) == 0;
-  return (user != nullptr ? std::string{user->pw_name} : std::to_string(::geteuid())) + "@" +
-         (has_host ? host : "unknown");
+  return (user != nullptr ? std::string{user->pw_name} : std::to_string(::geteuid())) + "@" + host_name();
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include <lull/apps/lull/stop_request.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/queue/job_id.hpp>
+#include <lull/host/queue/owned_document.hpp>
 #include <lull/host/queue/policy.hpp>
 
 namespace lull {
@@ -71,7 +72,7 @@ json described(queue::job_store& store, queue::job_entry const& entry, snapshot 
   queue::job_document job;
   std::string reason;
   try {
-    job = owned_document(store, entry.id);
+    job = queue::owned_document(store, entry.id);
     reason = reason_of(store, entry, job, now);
   } catch (error const& wrong) {  // of this job alone
     reason = wrong.what();
@@ -143,7 +144,8 @@ exit_code show_command(job_settings const& asked, std::ostream& out) {
   json shown = json::array();
   for (std::string const& id : asked.ids) {
     json job = described(*store, store->entry(id), now);
-    if (!job["name"].get<std::string>().empty()) job["document"] = json::parse(to_json(owned_document(*store, id)));
+    if (!job["name"].get<std::string>().empty())
+      job["document"] = json::parse(to_json(queue::owned_document(*store, id)));
     job["history"] = json::array();
     for (queue::job_event const& each : store->events(id))
       job["history"].push_back({{"time", queue::format_time(each.time_s)},

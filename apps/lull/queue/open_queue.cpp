@@ -2,7 +2,6 @@
 #include <lull/apps/lull/queue/open_queue.hpp>
 
 #include <cstdlib>
-#include <utility>
 
 #include <lull/host/error.hpp>
 #include <lull/host/queue/open_store.hpp>
@@ -19,12 +18,6 @@ std::string queue_address(std::string const& asked) {
 
 std::unique_ptr<queue::job_store> open_queue(std::string const& asked) {
   return queue::open_store(queue_address(asked));
-}
-
-queue::job_document owned_document(queue::job_store& store, std::string const& id) {
-  queue::job_document found = store.document(id);
-  if (auto owner = store.owner(id)) found.user = std::move(*owner);
-  return found;
 }
 
 }  // namespace lull

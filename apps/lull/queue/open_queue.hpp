@@ -12,7 +12,5 @@ namespace lull {
 std::unique_ptr<queue::job_store> open_queue(std::string const& asked);
 /// Returns the address of that queue. Throws usage_error if neither says one.
 std::string queue_address(std::string const& asked);
-/// Reads a job's document; its user is the owner, where the store knows one.
-queue::job_document owned_document(queue::job_store& store, std::string const& id);
 
 }  // namespace lull

@@ -14,6 +14,7 @@
 
 #include <lull/apps/registry/registry.hpp>
 #include <lull/host/error.hpp>
+#include <lull/host/io/path_within.hpp>
 #include <lull/host/io/units.hpp>
 #include <lull/host/task/task_request.hpp>
 
@@ -25,10 +26,8 @@ namespace fs = std::filesystem;
 
 /// Returns whether a task writes there: a file, or files below a folder.
 bool is_written(fs::path const& path, std::vector<fs::path> const& outputs) {
-  return std::any_of(outputs.begin(), outputs.end(), [&](fs::path const& each) {
-    fs::path const output = each.lexically_normal();
-    return std::mismatch(path.begin(), path.end(), output.begin(), output.end()).first == path.end();
-  });
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](fs::path const& each) { return is_within(each.lexically_normal(), path); });
 }
 
 /// Of what stands before the colon of a Python function; otherwise it is a module's name.
@@ -47,8 +46,7 @@ bool is_result(queue::what_runs const& run, std::string const& option) {
 
 /// Throws usage_error for a result whose folder would take the place of the one in which the job runs, with all in it.
 void refuse_own_folder(fs::path const& result, queue::job_document const& job) {
-  fs::path const folder = absolute(".", job);
-  if (std::mismatch(result.begin(), result.end(), folder.begin(), folder.end()).first == result.end())
+  if (is_within(absolute(".", job), result))
     throw usage_error{"a result cannot be " + result.string() + ": the job runs there"};
 }
 
@@ -119,11 +117,10 @@ std::string foreign_task(queue::job_document const& job, queue::attempt const& a
   return format_task(request);
 }
 
-queue::prepared_job refusing() {
-  return {.refuses_by = static_cast<int>(exit_code::usage),
-          .stops_by = static_cast<int>(exit_code::interrupted),
-          .gives_back_by = static_cast<int>(exit_code::not_attached)};
-}
+/// Of this program, and of the package's lull.entry.
+constexpr queue::end_codes own_codes{.refused = static_cast<int>(exit_code::usage),
+                                     .stopped = static_cast<int>(exit_code::interrupted),
+                                     .no_place = static_cast<int>(exit_code::not_attached)};
 
 void add_place(std::vector<std::string>& arguments, agent_settings const& asked) {
   if (asked.attach) arguments.insert(arguments.end(), {"--attach", *asked.attach});
@@ -133,7 +130,7 @@ void add_place(std::vector<std::string>& arguments, agent_settings const& asked)
 
 queue::prepared_job task_program(queue::job_document const& job, queue::attempt const& at, agent_settings const& asked,
                                  allowed_folders const& allowed) {
-  queue::prepared_job made = refusing();
+  queue::prepared_job made{.says = own_codes};
   std::string const task = is_of_library(job.run) ? foreign_task(job, at, allowed, made) : own_task(job, at, made);
   made.arguments = {"/proc/self/exe", asked.attach ? "work" : "run"};  // also where its file was replaced meanwhile
   add_place(made.arguments, asked);
@@ -145,8 +142,7 @@ queue::prepared_job task_program(queue::job_document const& job, queue::attempt 
 /// Python begins in a folder from which nobody imports anything, and goes to the job's when it has loaded the package.
 queue::prepared_job python_program(queue::job_document const& job, queue::attempt const& at,
                                    agent_settings const& asked, allowed_folders const& allowed) {
-  queue::prepared_job made = refusing();
-  made.folder = "/";
+  queue::prepared_job made{.says = own_codes, .folder = "/"};
   made.arguments = {asked.python, "-u", "-m", "lull.entry"};
   add_place(made.arguments, asked);
   auto const [code, function] = queue::split_entry(job.run.python);

@@ -15,6 +15,7 @@
 #include <lull/apps/lull/queue/settings.hpp>
 #include <lull/host/error.hpp>
 #include <lull/host/io/units.hpp>
+#include <lull/host/queue/owned_document.hpp>
 #include <lull/host/queue/usage.hpp>
 
 namespace lull {
@@ -24,7 +25,6 @@ namespace {
 using json = nlohmann::ordered_json;
 using usages = std::map<std::pair<std::int64_t, std::string>, queue::usage>;  // by day and user
 
-constexpr std::int64_t day_s = 24 * 60 * 60;
 constexpr int user_columns = 24;
 constexpr int number_columns = 10;
 
@@ -40,25 +40,13 @@ grouping grouping_of(std::string const& by) {
   throw usage_error{"--by " + by + ": it is user, day or user,day"};
 }
 
-/// Of a job whose document cannot be read it is the owner, where the store knows one.
-std::string user_of(queue::job_store& store, std::string const& id) {
-  if (auto const owner = store.owner(id)) return *owner;
-  try {
-    return store.document(id).user;
-  } catch (input_error const&) {
-    return {};
-  } catch (usage_error const&) {
-    return {};
-  }
-}
-
 usages read(queue::job_store& store, grouping const& by, std::int64_t from_s, std::int64_t now_s) {
   usages all;
   for (queue::job_entry const& each : store.list()) {
     if (each.attempt == 0) continue;  // no agent has had it
     try {
       auto const days = queue::usage_by_day(queue::attempts_of(store.events(each.id)), from_s, now_s);
-      std::string const user = by.user && !days.empty() ? user_of(store, each.id) : "";
+      std::string const user = by.user && !days.empty() ? queue::readable_document(store, each.id).user : "";
       for (auto const& [day, used] : days) all[{by.day ? day : 0, user}] += used;
     } catch (usage_error const&) {  // it was removed meanwhile
     }
@@ -66,7 +54,7 @@ usages read(queue::job_store& store, grouping const& by, std::int64_t from_s, st
   return all;
 }
 
-std::string date_of(std::int64_t day) { return queue::format_time(day * day_s).substr(0, 10); }
+std::string date_of(std::int64_t day) { return queue::format_time(day * queue::day_s).substr(0, 10); }
 
 std::string cell(std::string text, int columns) {
   return text + std::string(static_cast<std::size_t>(std::max<int>(columns - static_cast<int>(text.size()), 1)), ' ');

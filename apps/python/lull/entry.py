@@ -126,13 +126,14 @@ def wait_for(job: Job, side: Session, asked: argparse.Namespace) -> None:
     if asked.attach is not None:
         job.wait()
         return
-    stream = ThreadsStream() if asked.executor == "threads" else None
-    while not job.over:
-        if side.ready(stream):
-            with side.bubble("agent", stream):
-                job.wait()
-        else:
-            time.sleep(LOOKS_EVERY_S)
+    on_threads = asked.executor == "threads"
+    with contextlib.closing(ThreadsStream()) if on_threads else contextlib.nullcontext() as stream:
+        while not job.over:
+            if side.ready(stream):
+                with side.bubble("agent", stream):
+                    job.wait()
+            else:
+                time.sleep(LOOKS_EVERY_S)
 
 
 def done(work: object, side: Session, asked: argparse.Namespace) -> Job:
@@ -194,12 +195,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = dict(each.split("=", 1) for each in asked.option)
     try:
         own_files(asked.checkpoint)
+        session = place(asked)  # before the code is imported: that may start CUDA, which reads what is set here
         os.chdir(asked.folder)
         function = found_function(asked.entry, asked.modules)
         ready = arguments_of(function, options, asked.checkpoint)
         with contextlib.ExitStack() as scope:
             try:
-                side = scope.enter_context(place(asked))
+                side = scope.enter_context(session)
             except Error as why:
                 print(f"nothing runs here: {why}", file=sys.stderr)
                 return NOT_ATTACHED

@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from . import program
 from .binding import ArgumentError, Error, TimedOut, log
@@ -17,9 +17,33 @@ from .queue_document import document
 from .queue_job import QueueJob
 from .queue_looks import Looks
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 MAX_JOBS = 10_000  # documents of one call; ids of one process
 MAX_CALL_S = 600.0  # of one process of the program
 PATIENCE_S = 60.0  # for a queue that cannot be looked at now
+
+
+class JobFields(TypedDict, total=False):
+    """The arguments of `Queue.submit`, but `array`."""
+
+    task: str | None
+    python: str | None
+    options: Mapping[str, object] | None
+    results: Sequence[str] | None
+    command: Sequence[str | os.PathLike[str]] | None
+    folder: str | os.PathLike[str] | None
+    name: str | None
+    user: str | None
+    labels: Mapping[str, str] | None
+    priority: int
+    deadline: str | datetime.datetime | None
+    at_most: str | float | datetime.timedelta | None
+    memory: str | None
+    attempts: int | None
+    after: QueueJob | str | Iterable[QueueJob | str]
+    after_any: bool
 
 
 class Queue:
@@ -42,50 +66,10 @@ class Queue:
         return f"<lull.Queue {self._url if self._url.startswith('spool:') else self._url.partition(':')[0] + ':'}>"
 
     @overload
-    def submit(
-        self,
-        *,
-        task: str | None = ...,
-        python: str | None = ...,
-        options: Mapping[str, object] | None = ...,
-        results: Sequence[str] | None = ...,
-        command: Sequence[str | os.PathLike[str]] | None = ...,
-        folder: str | os.PathLike[str] | None = ...,
-        name: str | None = ...,
-        user: str | None = ...,
-        labels: Mapping[str, str] | None = ...,
-        priority: int = ...,
-        deadline: str | datetime.datetime | None = ...,
-        at_most: str | float | datetime.timedelta | None = ...,
-        memory: str | None = ...,
-        attempts: int | None = ...,
-        after: QueueJob | str | Iterable[QueueJob | str] = ...,
-        after_any: bool = ...,
-        array: None = ...,
-    ) -> QueueJob: ...
+    def submit(self, *, array: None = ..., **job: Unpack[JobFields]) -> QueueJob: ...
 
     @overload
-    def submit(
-        self,
-        *,
-        task: str | None = ...,
-        python: str | None = ...,
-        options: Mapping[str, object] | None = ...,
-        results: Sequence[str] | None = ...,
-        command: Sequence[str | os.PathLike[str]] | None = ...,
-        folder: str | os.PathLike[str] | None = ...,
-        name: str | None = ...,
-        user: str | None = ...,
-        labels: Mapping[str, str] | None = ...,
-        priority: int = ...,
-        deadline: str | datetime.datetime | None = ...,
-        at_most: str | float | datetime.timedelta | None = ...,
-        memory: str | None = ...,
-        attempts: int | None = ...,
-        after: QueueJob | str | Iterable[QueueJob | str] = ...,
-        after_any: bool = ...,
-        array: Mapping[str, Sequence[object]],
-    ) -> list[QueueJob]: ...
+    def submit(self, *, array: Mapping[str, Sequence[object]], **job: Unpack[JobFields]) -> list[QueueJob]: ...
 
     def submit(self, **job: Any) -> QueueJob | list[QueueJob]:
         """Returns the job when it is on the disk; with `array` a list, a job for each combination of its values.

@@ -28,11 +28,11 @@ class QueueJob:
     seconds. A job that is over is not looked at again, although a user may have it tried again; `Queue.job` looks. It
     may be used from any thread, and in a forked child."""
 
-    def __init__(self, queue: Queue, job_id: str, seen: dict[str, Any] | None = None) -> None:
+    def __init__(self, queue: Queue, job_id: str) -> None:
         """For `Queue`, which also adds it to its looks."""
         self.id = job_id
         self._queue = queue
-        self._seen = seen  # what the program said of it last; empty: there is no such job
+        self._seen: dict[str, Any] | None = None  # what the program said of it last; empty: there is no such job
         self._looked_at: float | None = None  # time.monotonic()
         self._changed_at = 0.0  # by this process: what a look that began before says is too old
         self._files: list[pathlib.Path] | None = None

@@ -8,6 +8,7 @@
 
 #include <lull/tests/apps/lull/queued.hpp>
 #include <lull/tests/support/forked.hpp>
+#include <lull/tests/support/killed_program.hpp>
 
 namespace lull {
 namespace {
@@ -35,10 +36,7 @@ TEST_F(queued, a_drained_queue_takes_jobs_and_agents_begin_none_until_it_is_resu
 
 TEST_F(queued, a_queue_that_is_drained_with_save_has_its_jobs_saved) {
   std::string const id = submit("--task mlp:epochs=100000,hidden=64");
-  pid_t const agent = test::forked([&] {
-    if (freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
-    ::execl(LULL_PROGRAM, LULL_PROGRAM, "agent", "--queue", address().c_str(), "--executor", "threads", nullptr);
-  });
+  pid_t const agent = test::started_program(agent_on_threads());
   test::killed_at_end const also{agent};
   ASSERT_TRUE(within_time([&] { return job(id)["state"] == "running"; }));
   EXPECT_EQ(json::parse(in("agents", "--json").text)[0]["drained"], false);

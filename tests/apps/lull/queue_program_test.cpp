@@ -37,7 +37,7 @@ TEST_F(queued, a_task_is_done_with_the_bytes_of_one_that_was_run) {
 TEST_F(queued, an_agent_that_is_killed_again_and_again_loses_nothing) {
   std::string const id = submit(training("killed.safetensors"));
   std::mt19937 random{20'261'130};
-  std::vector<std::string> const agent{LULL_PROGRAM, "agent", "--queue", address(), "--executor", "threads"};
+  std::vector<std::string> const agent = agent_on_threads();
   for (std::uint64_t i = 0; i < trials(6); ++i) {
     test::program(agent, std::chrono::milliseconds{100 + random() % 400});
     in("release", id);  // where two agents have died of it
@@ -99,10 +99,7 @@ TEST_F(queued, users_cancel_hold_release_and_retry) {
 
 TEST_F(queued, an_agent_that_is_asked_to_stop_saves_its_job) {
   std::string const id = submit("--task mlp:epochs=100000,hidden=64");
-  pid_t const agent = test::forked([&] {
-    if (freopen("/dev/null", "w", stderr) == nullptr) ::_exit(126);
-    ::execl(LULL_PROGRAM, LULL_PROGRAM, "agent", "--queue", address().c_str(), "--executor", "threads", nullptr);
-  });
+  pid_t const agent = test::started_program(agent_on_threads());
   test::killed_at_end const also{agent};
   ASSERT_TRUE(within_time([&] { return job(id)["state"] == "running"; }));
   EXPECT_NE(in("agents").text.find("CPU threads"), std::string::npos);

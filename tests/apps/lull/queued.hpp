@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,9 @@ class queued : public program {
     outcome const found = in("submit", rest);
     EXPECT_EQ(found.code, 0) << found.text;
     return found.text.substr(0, found.text.find('\n'));
+  }
+  std::vector<std::string> agent_on_threads() const {
+    return {LULL_PROGRAM, "agent", "--queue", address(), "--executor", "threads"};
   }
   outcome work_off(std::string const& rest = "") const {
     return in("agent", "--executor threads --until-empty " + rest);

@@ -151,6 +151,13 @@ class Entry(unittest.TestCase):
         self.assertEqual(tries.wait(LIMIT_S), 130)
         self.assertIn("it ran for as long as it is tried for", self.lull("show", job))
 
+    def test_code_is_imported_when_cuda_may_start(self):
+        self.write("early.py", "import os\nassert os.environ['CUDA_MPS_CLIENT_PRIORITY'] == '1'\ndef f(): pass\n")
+        started = [sys.executable, "-m", "lull.entry", "--attach", f"unix:{self.folder}/none", "--executor", "threads"]
+        started += ["--checkpoint", str(self.folder / "saved"), str(self.code / "early.py") + ":f"]
+        done = subprocess.run(started, capture_output=True, text=True, timeout=LIMIT_S)
+        self.assertEqual(done.returncode, entry.NOT_ATTACHED, done.stderr)
+
     def test_a_stopped_agents_job_goes_on_from_its_checkpoint_folder(self):
         job = self.submitted("evaluate:saves", {"out": "out.txt"}, ["out"])
         agent = self.agent("--allow", str(self.code))

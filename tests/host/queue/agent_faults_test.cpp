@@ -216,7 +216,7 @@ TEST_F(agents, take_over_from_the_dead_however_long_the_queue_is) {
   next.state = entry_state::running;
   next.agent = "000000000000";
   store_->change(queued, next, {}, durability::may_be_lost);
-  agent works{*store_, prepare, [](std::string const&) {}, {}};  // lists as seldom as it does by itself
+  agent works{*store_, prepare, say_nothing, {}};  // lists as seldom as it does by itself
   work_until(works, [&] { return state_of(id) == entry_state::done; });
 }
 

@@ -161,13 +161,13 @@ TEST_F(agents, leave_to_others_what_they_do_not_take_and_wait_until_the_machine_
   std::string const id = submit(scripted("true"));
   agent::options asked{.list_every = 5ms};
   asked.takes = [](job_document const&, job_entry const&) { return false; };
-  agent takes_none{*store_, prepare, [](std::string const&) {}, asked};
+  agent takes_none{*store_, prepare, say_nothing, asked};
   work_until(takes_none, [&] { return takes_none.is_idle(); });
   EXPECT_EQ(state_of(id), entry_state::queued);
   bool is_free = false;
   asked.takes = {};
   asked.is_free = [&] { return is_free; };
-  agent waits_first{*store_, prepare, [](std::string const&) {}, asked};
+  agent waits_first{*store_, prepare, say_nothing, asked};
   for (int i = 0; i < 20; ++i) {
     waits_first.tick(std::chrono::steady_clock::now());
     std::this_thread::sleep_for(5ms);
@@ -187,7 +187,7 @@ TEST_F(agents, stop_what_they_try_first_when_its_time_is_over) {
     made.tries_for = 100ms;
     return made;
   };
-  agent works{*store_, tried, [](std::string const&) {}, agent::options{.list_every = 5ms}};
+  agent works{*store_, tried, say_nothing, agent::options{.list_every = 5ms}};
   work_until(works, [&] { return state_of(id) == entry_state::done; });
   EXPECT_EQ(store_->entry(id).attempt, 2U);
   EXPECT_EQ(store_->entry(id).failures, 0U);
@@ -205,7 +205,7 @@ TEST_F(agents, hold_foreign_code_that_ended_with_the_trainer_beside_it) {
       return made;
     };
     auto const listens = [&] { return !std::filesystem::exists(gone); };
-    agent works{*store_, in_trainer, [](std::string const&) {}, agent::options{.is_free = listens, .list_every = 5ms}};
+    agent works{*store_, in_trainer, say_nothing, agent::options{.is_free = listens, .list_every = 5ms}};
     work_until(works, [&] { return state_of(id) == (is_foreign ? entry_state::held : entry_state::saved); });
     EXPECT_EQ(reason_of(id).find("the trainer beside it was gone when attempt 1 ended with code 1") == 0, is_foreign);
   }
@@ -213,11 +213,7 @@ TEST_F(agents, hold_foreign_code_that_ended_with_the_trainer_beside_it) {
 
 /// As a scheduler does that ends a whole node's processes.
 TEST_F(agents, count_no_failure_of_a_program_that_others_asked_to_stop) {
-  job_document one = scripted("test $3 -gt 3 || exit 130");
-  one.attempts = 1;
-  std::string const id = submit(one);
-  EXPECT_EQ(worked_off(id).state, entry_state::done);
-  EXPECT_EQ(store_->entry(id).failures, 0U);
+  expect_done_without_failures("test $3 -gt 3 || exit 130", 4);
 }
 
 TEST_F(agents, fail_an_attempt_that_did_not_write_its_result) {
@@ -241,7 +237,7 @@ TEST_F(agents, begin_other_jobs_while_one_cannot_be_begun) {
     if (job.run.command.front() == "first") throw device_error{ENOSPC, "no space left", "test", "prepare"};
     return prepare(scripted("true"), at);
   };
-  agent works{*store_, prepare_second, [](std::string const&) {}, agent::options{.list_every = 5ms}};
+  agent works{*store_, prepare_second, say_nothing, agent::options{.list_every = 5ms}};
   work_until(works, [&] { return state_of(second) == entry_state::done; });
   EXPECT_EQ(state_of(first), entry_state::saved);
 }
@@ -289,17 +285,12 @@ TEST(has_run, is_not_said_of_what_was_given_back) {
 }
 
 TEST_F(agents, give_back_what_cannot_run_here_and_now_and_count_no_failure) {
-  job_document one = scripted("test $3 -gt 3 || exit 3");
-  one.attempts = 1;
-  std::string const id = submit(one);
-  EXPECT_EQ(worked_off(id).state, entry_state::done);
-  EXPECT_EQ(store_->entry(id).attempt, 4U);
-  EXPECT_EQ(store_->entry(id).failures, 0U);
+  expect_done_without_failures("test $3 -gt 3 || exit 3", 4);
 }
 
 TEST_F(agents, bound_what_a_job_prints_and_keep_its_end) {
   std::string const id = submit(scripted("yes | head -c 3000000; echo; echo the end; exit 2"));
-  agent works{*store_, prepare, [](std::string const&) {}, {.list_every = 5ms, .max_log_bytes = 1 << 16}};
+  agent works{*store_, prepare, say_nothing, {.list_every = 5ms, .max_log_bytes = 1 << 16}};
   work_until(works, [&] { return state_of(id) == entry_state::refused; });
   EXPECT_EQ(reason_of(id), "the end");
   auto const log = store_->folder(id) / "log-1";
@@ -336,7 +327,7 @@ TEST_F(agents, are_not_idle_while_this_machine_cannot_begin_a_job) {
     if (is_full) throw device_error{ENOSPC, "no space left", "test", "prepare"};
     return prepare(job, at);
   };
-  agent works{*store_, prepare_if_room, [](std::string const&) {}, agent::options{.list_every = 5ms}};
+  agent works{*store_, prepare_if_room, say_nothing, agent::options{.list_every = 5ms}};
   auto now = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) {
     works.tick(now += 100ms);

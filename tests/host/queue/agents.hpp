@@ -30,6 +30,9 @@ inline std::string content(std::filesystem::path const& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
+/// The log of an agent whose lines no test looks at.
+inline void say_nothing(std::string const&, std::string const&) {}
+
 /// Agents that run small scripts, with a store of their own.
 class agents : public testing::Test {
  protected:
@@ -54,15 +57,13 @@ class agents : public testing::Test {
     std::string const result = wanted.empty() ? "" : at.result(wanted).string();
     prepared_job made{
         .arguments = {"/bin/sh", "-c", script, "sh", result, at.checkpoint.string(), std::to_string(at.number)}};
-    made.refuses_by = 2;
-    made.stops_by = 130;
-    made.gives_back_by = 3;
+    made.says = {.refused = 2, .stopped = 130, .no_place = 3};
     if (!wanted.empty()) made.results.emplace_back(result, wanted);
     return made;
   }
   std::unique_ptr<agent> make_agent(job_store& store, std::size_t at_once = 1) {
-    return std::make_unique<agent>(
-        store, prepare, [](std::string const&) {}, agent::options{.jobs_at_once = at_once, .list_every = 5ms});
+    return std::make_unique<agent>(store, prepare, say_nothing,
+                                   agent::options{.jobs_at_once = at_once, .list_every = 5ms});
   }
   /// An agent in another process, which works until nothing is left, or for ever.
   pid_t agent_process(bool ends = true) {
@@ -96,6 +97,15 @@ class agents : public testing::Test {
     auto const works = make_agent(*store_);
     work_until(*works, [&] { return works->is_idle(); });
     return store_->entry(id);
+  }
+  /// A job that may not fail once is done in that attempt.
+  void expect_done_without_failures(std::string const& script, unsigned attempt) {
+    job_document one = scripted(script);
+    one.attempts = 1;
+    std::string const id = submit(one);
+    EXPECT_EQ(worked_off(id).state, entry_state::done);
+    EXPECT_EQ(store_->entry(id).attempt, attempt);
+    EXPECT_EQ(store_->entry(id).failures, 0U);
   }
   int files_of_attempts() const {
     int count = 0;

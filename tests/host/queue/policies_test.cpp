@@ -116,8 +116,8 @@ TEST(policies, what_was_used_halves) { EXPECT_DOUBLE_EQ(decayed(8, 20, 10), 2); 
 class ordered_agents : public agents {
  protected:
   std::unique_ptr<agent> made(std::string const& order) {
-    return std::make_unique<agent>(
-        *store_, prepare, [](std::string const&) {}, agent::options{.order = policy_named(order), .list_every = 5ms});
+    return std::make_unique<agent>(*store_, prepare, say_nothing,
+                                   agent::options{.order = policy_named(order), .list_every = 5ms});
   }
   /// A job that adds a letter to a file.
   job_document letter(std::string const& what) const { return scripted("echo " + what + " >> " + folder_.at("order")); }

@@ -148,8 +148,8 @@ spool_operation placing() {
               },
           .begin =
               [](spool_scene& here) {
-                here.works =
-                    spool_scene::make_agent(*here.own, [&](std::string const& line) { here.said += line + "\n"; });
+                here.works = spool_scene::make_agent(
+                    *here.own, [&](std::string const& line, std::string const&) { here.said += line + "\n"; });
                 job_entry next = here.before;
                 next.agent = here.works->id();  // so that it need not wait for a lease
                 here.own->change(here.before, next, {.results = here.results()}, durability::durable);
@@ -196,7 +196,7 @@ spool_operation ending() {
           .begin =
               [runs](spool_scene& here) {
                 here.works = spool_scene::make_agent(
-                    *here.own, [&](std::string const& line) { here.said += line + "\n"; }, runs);
+                    *here.own, [&](std::string const& line, std::string const&) { here.said += line + "\n"; }, runs);
                 while (here.own->entry(here.id).state != entry_state::running)
                   here.works->tick(std::chrono::steady_clock::now());
                 siginfo_t about{};

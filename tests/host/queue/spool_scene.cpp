@@ -67,7 +67,7 @@ std::string spool_scene::content(std::string const& name) const {
 
 void spool_scene::work_off(std::function<bool(agent&)> const& until) const {
   spool store = open();
-  auto const another = make_agent(store, [](std::string const&) {});
+  auto const another = make_agent(store, [](std::string const&, std::string const&) {});
   auto now = std::chrono::steady_clock::now();
   constexpr int max_ticks = 200;
   for (int i = 0; !until(*another); ++i) {
@@ -104,7 +104,7 @@ void spool_scene::expect_no_litter() const {
   }
 }
 
-std::unique_ptr<agent> spool_scene::make_agent(job_store& store, std::function<void(std::string)> says,
+std::unique_ptr<agent> spool_scene::make_agent(job_store& store, agent::log_function says,
                                                agent::prepare_function runs) {
   bool const takes_any = static_cast<bool>(runs);
   auto const takes = [=](job_document const& job, job_entry const&) { return takes_any && job.name == "job"; };

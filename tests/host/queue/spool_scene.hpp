@@ -41,7 +41,7 @@ class spool_scene {
   void work_off(std::function<bool(agent&)> const& until) const;
 
   /// Makes an agent that takes jobs named "job" if it has a way to run them.
-  static std::unique_ptr<agent> make_agent(job_store& store, std::function<void(std::string)> says,
+  static std::unique_ptr<agent> make_agent(job_store& store, agent::log_function says,
                                            agent::prepare_function runs = {});
   /// One round of the child's agent. Throws usage_error with what the agent says if it cannot do something.
   void tick();

@@ -31,7 +31,8 @@ class spools_that_vanish : public agents {
  protected:
   spools_that_vanish() {
     works_ = std::make_unique<agent>(
-        *store_, prepare, [this](std::string const& line) { said_ += line + "\n"; }, agent::options{.list_every = 5ms});
+        *store_, prepare, [this](std::string const& line, std::string const&) { said_ += line + "\n"; },
+        agent::options{.list_every = 5ms});
   }
   /// Has the agent work until that is so, with little of its time going by.
   template <class So>
